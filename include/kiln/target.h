@@ -1,0 +1,67 @@
+// Compilation targets in TVM's forms.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "kiln/error.h"
+
+namespace kiln {
+
+namespace registry {
+struct KindSlot;  // the registry's list for one target kind
+}
+
+// Value of a target attribute.
+using AttrValue = std::variant<bool, int64_t, double, std::string, std::vector<std::string>>;
+
+// An immutable target; copies share their data. Safe to read from any thread.
+class Target {
+ public:
+  // Reads TVM's three forms: a kind name ("cuda"), a string with options ("cuda -arch=sm_90a -keys=cuda,gpu"), a JSON object
+  // ({"kind": "cuda", "arch": "sm_90a", "host": {"kind": "c"}}). Kinds are those of TVM and TileLang and those for which a backend has a
+  // manifest or a codegen is registered. Unknown kinds and attributes are errors of code kUnknownTarget with the nearest name.
+  static Result<Target> parse(std::string_view text);
+
+  const std::string& kind() const { return data_->kind; }
+  const std::vector<std::string>& keys() const { return data_->keys; }
+  // Sorted by name, for stable output. Without kind, keys, tag and host.
+  const std::map<std::string, AttrValue, std::less<>>& attrs() const { return data_->attrs; }
+  const std::string& tag() const { return data_->tag; }
+  // Null when no host is set.
+  const Target* host() const { return data_->host.get(); }
+
+  // The string attribute `name`, or `fallback`.
+  std::string attr(std::string_view name, std::string_view fallback = "") const;
+  bool has_key(std::string_view key) const;
+
+  // {"kind":"cuda","tag":"","keys":[...],"arch":"sm_90a"}: attributes sorted; parse() reads it back to an equal target.
+  std::string to_json() const;
+  // "cuda -arch=sm_90a -keys=cuda,gpu"
+  std::string to_string() const;
+
+  bool operator==(const Target& other) const;
+
+  // The registry's list for this kind, found once when the target is parsed.
+  registry::KindSlot* slot() const { return data_->slot; }
+
+ private:
+  struct Data {
+    std::string kind, tag;
+    std::vector<std::string> keys;
+    std::map<std::string, AttrValue, std::less<>> attrs;
+    std::shared_ptr<const Target> host;
+    registry::KindSlot* slot = nullptr;
+  };
+  explicit Target(std::shared_ptr<const Data> data) : data_(std::move(data)) {}
+  friend class TargetParser;
+
+  std::shared_ptr<const Data> data_;
+};
+
+}  // namespace kiln

@@ -1,0 +1,39 @@
+// The whole flow, from a module to an artifact.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kiln/device_codegen.h"
+
+namespace kiln::driver {
+
+struct Timing {
+  std::string step;  // "import", "verify", "resolve", "lower", ...
+  double milliseconds = 0;
+};
+
+struct BuildOptions {
+  std::optional<std::string> target;   // text form; absent: the target attribute of the module's functions
+  std::optional<std::string> codegen;  // name of the entry to use instead of the first that matches
+  bool compile = true;                 // false: source only
+};
+
+struct BuildResult {
+  Target target;
+  std::string codegen;
+  Module module;
+  std::vector<Timing> timings;
+};
+
+// The target attribute of the module's functions; an error when it is absent or they differ.
+Result<Target> target_of(const IRModule& module);
+
+// verify, resolve, lower. The first fault found by the verifier is the error.
+Result<BuildResult> build(const IRModule& module, const BuildOptions& options);
+
+// load(path), then build.
+Result<BuildResult> build_file(const std::string& path, const BuildOptions& options);
+
+}  // namespace kiln::driver
