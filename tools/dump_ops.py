@@ -64,6 +64,11 @@ def merge(files):
             ops[name] = tuple(a if a is not None else b for a, b in zip(row, old)) if old else row
             if old and old[0] != row[0]:
                 ops[name] = (-1,) + ops[name][1:]
+    # The registered counts are not always what the compilers themselves make.
+    for name, (_, effect, location) in ops.items():
+        if name.startswith("tl.") and rule(name, location) != "kFirstArg":
+            ops[name] = (-1, effect, location)
+    ops["tirx.fmod"] = (2,) + ops["tirx.fmod"][1:]
     print("// Operators of TileLang 0.1.15 and Apache TVM 0.27, written by tools/dump_ops.py; edit that script, not this file.")
     print("// KILN_OP(enumerator, name, number of arguments (-1: any), result rule, effect)")
     for name in sorted(ops):
