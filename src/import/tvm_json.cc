@@ -640,10 +640,12 @@ class Decoder {
 
   void pointer_type(const RawNode& n, Node& out) {
     const Node& element = ref(n, Field::element_type);
-    out.dtype = kHandle;
     if (element.kind != Kind::kType) return fail("expected a type in field 'element_type'");
     std::string_view scope = string_field(n, Field::storage_scope);
-    set(out, Kind::kType, b_.add(PointerType{element.dtype, scope.empty() ? std::string_view("global") : scope}));
+    if (scope.empty()) scope = "global";
+    bool opaque = element.dtype.is_void() && scope == "global";  // says no more than "a pointer"
+    set(out, Kind::kType, opaque ? nullptr : b_.add(PointerType{element.dtype, scope}));
+    out.dtype = kHandle;
   }
 
   void launch_params(const RawNode& n, Node& out) {

@@ -12,15 +12,17 @@ class Builder {
   Arena& arena() { return arena_; }
   std::string_view string(std::string_view s) { return arena_.string(s); }
   template <class T>
-  List<T> list(const std::vector<T>& items) { return arena_.list(items); }
+  List<T> list(const std::vector<T>& items) {
+    return arena_.list(items);
+  }
   template <class T>
-  const T* add(T node) { return arena_.make(node); }
+  const T* add(T node) {
+    return arena_.make(node);
+  }
 
   const IntImm* int_imm(DataType t, int64_t v, SpanId s = 0) { return add(IntImm{{ExprKind::kIntImm, t, s}, v}); }
   const FloatImm* float_imm(DataType t, double v, SpanId s = 0) { return add(FloatImm{{ExprKind::kFloatImm, t, s}, v}); }
-  const StringImm* string_imm(std::string_view v, SpanId s = 0) {
-    return add(StringImm{{ExprKind::kStringImm, kHandle, s}, string(v)});
-  }
+  const StringImm* string_imm(std::string_view v, SpanId s = 0) { return add(StringImm{{ExprKind::kStringImm, kHandle, s}, string(v)}); }
   const Var* var(std::string_view name, DataType t, const PointerType* p = nullptr, SpanId s = 0) {
     return add(Var{{ExprKind::kVar, t, s}, string(name), p});
   }

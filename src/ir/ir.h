@@ -38,14 +38,44 @@ struct PointerType {
 // ---- expressions ------------------------------------------------------------------------------------------------
 
 enum class ExprKind : uint8_t {
-  kIntImm, kFloatImm, kStringImm, kVar,
+  kIntImm,
+  kFloatImm,
+  kStringImm,
+  kVar,
   // Binary; comparisons, kAnd and kOr have a bool dtype. kDiv and kMod truncate, kFloorDiv and kFloorMod floor.
-  kAdd, kSub, kMul, kDiv, kMod, kFloorDiv, kFloorMod, kMin, kMax,
-  kEQ, kNE, kLT, kLE, kGT, kGE, kAnd, kOr,
-  kBitAnd, kBitOr, kBitXor, kShiftLeft, kShiftRight,
+  kAdd,
+  kSub,
+  kMul,
+  kDiv,
+  kMod,
+  kFloorDiv,
+  kFloorMod,
+  kMin,
+  kMax,
+  kEQ,
+  kNE,
+  kLT,
+  kLE,
+  kGT,
+  kGE,
+  kAnd,
+  kOr,
+  kBitAnd,
+  kBitOr,
+  kBitXor,
+  kShiftLeft,
+  kShiftRight,
   // Unary.
-  kNot, kBitNot,
-  kCast, kSelect, kRamp, kBroadcast, kShuffle, kLet, kLoad, kCall,
+  kNot,
+  kBitNot,
+  kCast,
+  kSelect,
+  kRamp,
+  kBroadcast,
+  kShuffle,
+  kLet,
+  kLoad,
+  kCall,
 };
 
 constexpr bool is_binary(ExprKind k) { return k >= ExprKind::kAdd && k <= ExprKind::kShiftRight; }
@@ -59,7 +89,9 @@ struct Expr {
 
   // The node as T, or null when it is of another kind.
   template <class T>
-  const T* as() const { return T::is(kind) ? static_cast<const T*>(this) : nullptr; }
+  const T* as() const {
+    return T::is(kind) ? static_cast<const T*>(this) : nullptr;
+  }
 };
 
 struct Buffer;
@@ -78,8 +110,8 @@ struct StringImm : Expr {  // dtype is kHandle
   static constexpr bool is(ExprKind k) { return k == ExprKind::kStringImm; }
 };
 struct Var : Expr {
-  std::string_view name;         // as the user wrote it: any bytes, not unique
-  const PointerType* pointer;    // null unless dtype is a handle with a known element type
+  std::string_view name;       // as the user wrote it: any bytes, not unique
+  const PointerType* pointer;  // null unless dtype is a handle with a known element type
   static constexpr bool is(ExprKind k) { return k == ExprKind::kVar; }
 };
 struct Binary : Expr {
@@ -122,8 +154,8 @@ struct Load : Expr {
   static constexpr bool is(ExprKind k) { return k == ExprKind::kLoad; }
 };
 struct Call : Expr {
-  Op op;                       // Op::kUnknown: an operator that ops.def lacks; Op::kFunction: a function of this module
-  std::string_view name;       // the operator's name as the compiler wrote it, or the function's name; never empty
+  Op op;                  // Op::kUnknown: an operator that ops.def lacks; Op::kFunction: a function of this module
+  std::string_view name;  // the operator's name as the compiler wrote it, or the function's name; never empty
   List<const Expr*> args;
   const PointerType* pointer;  // the result's, when dtype is a handle with a known element type
   const Value* annotations;    // a kMap, or null
@@ -134,11 +166,11 @@ struct Call : Expr {
 // nothing declared, with shapes that mean nothing, and index past the shape of a shared allocation.
 struct Buffer {
   std::string_view name;
-  const Var* data;                 // its pointer; pointer->scope is the storage scope
+  const Var* data;  // its pointer; pointer->scope is the storage scope
   DataType dtype;
   List<const Expr*> shape, strides;  // strides: empty means compact
-  const Expr* elem_offset;         // in elements; null means 0
-  int data_alignment = 0;          // bytes; 0 means the default of TVM (64)
+  const Expr* elem_offset;           // in elements; null means 0
+  int data_alignment = 0;            // bytes; 0 means the default of TVM (64)
   int offset_factor = 1;
   SpanId span = 0;
 
@@ -173,7 +205,21 @@ struct KeyValue {
 // ---- statements -------------------------------------------------------------------------------------------------
 
 enum class StmtKind : uint8_t {
-  kSeq, kFor, kWhile, kIf, kBind, kAllocBuffer, kDeclBuffer, kStore, kEvaluate, kAttr, kThreadExtent, kAssert, kReturn, kBreak, kContinue,
+  kSeq,
+  kFor,
+  kWhile,
+  kIf,
+  kBind,
+  kAllocBuffer,
+  kDeclBuffer,
+  kStore,
+  kEvaluate,
+  kAttr,
+  kThreadExtent,
+  kAssert,
+  kReturn,
+  kBreak,
+  kContinue,
 };
 
 enum class ForKind : uint8_t { kSerial = 0, kParallel = 1, kVectorized = 2, kUnrolled = 3, kThreadBinding = 4 };
@@ -183,7 +229,9 @@ struct Stmt {
   SpanId span = 0;
 
   template <class T>
-  const T* as() const { return kind == T::kKind ? static_cast<const T*>(this) : nullptr; }
+  const T* as() const {
+    return kind == T::kKind ? static_cast<const T*>(this) : nullptr;
+  }
 };
 
 struct Seq : Stmt {  // never nested directly in a Seq, never of length 1; empty means nothing to do
@@ -251,7 +299,7 @@ struct ThreadExtent : Stmt {  // TVM's AttrStmt "thread_extent" and "virtual_thr
 struct Assert : Stmt {
   static constexpr StmtKind kKind = StmtKind::kAssert;
   const Expr* condition;
-  std::string_view error_kind;            // "RuntimeError", "TypeError", ...
+  std::string_view error_kind;  // "RuntimeError", "TypeError", ...
   List<std::string_view> message_parts;
 };
 struct Return : Stmt {
@@ -268,10 +316,10 @@ struct Continue : Stmt {
 // ---- functions and modules --------------------------------------------------------------------------------------
 
 struct Function {
-  std::string_view name;        // the name inside the module (TVM's GlobalVar)
+  std::string_view name;  // the name inside the module (TVM's GlobalVar)
   List<const Var*> params;
-  DataType ret;                 // kVoid for none
-  const Value* attrs;           // a kMap
+  DataType ret;        // kVoid for none
+  const Value* attrs;  // a kMap
   const Stmt* body;
   SpanId span = 0;
 

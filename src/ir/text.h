@@ -19,6 +19,6 @@ std::string print(const Stmt* s);
 Result<ModulePtr> parse(std::string_view text, std::string_view file);
 
 // Depth of expressions plus statements beyond which a module is refused by parser and importers; keeps recursion in bounds.
-constexpr int kMaxDepth = 2000;
+constexpr int kMaxDepth = 1000;
 
 }  // namespace kiln::ir

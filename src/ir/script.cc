@@ -1,0 +1,156 @@
+#include "ir/script.h"
+
+#include <algorithm>
+#include <bit>
+#include <iterator>
+
+#include "ir/rewriter.h"
+
+namespace kiln::ir::script {
+
+bool is_reserved(std::string_view name) {
+  // Sorted.
+  static constexpr std::string_view kNames[] = {"Add",
+                                                "And",
+                                                "Broadcast",
+                                                "Buffer",
+                                                "BufferLoad",
+                                                "Cast",
+                                                "Div",
+                                                "EQ",
+                                                "FloatImm",
+                                                "FloorDiv",
+                                                "FloorMod",
+                                                "GE",
+                                                "GT",
+                                                "IntImm",
+                                                "LE",
+                                                "LT",
+                                                "Let",
+                                                "Max",
+                                                "Min",
+                                                "Mod",
+                                                "Mul",
+                                                "NE",
+                                                "Not",
+                                                "Or",
+                                                "Ramp",
+                                                "Select",
+                                                "Shuffle",
+                                                "StringImm",
+                                                "Sub",
+                                                "abs",
+                                                "alloc_buffer",
+                                                "attr",
+                                                "break_loop",
+                                                "call_function",
+                                                "call_intrin",
+                                                "ceildiv",
+                                                "continue_loop",
+                                                "decl_buffer",
+                                                "env_thread",
+                                                "evaluate",
+                                                "floordiv",
+                                                "floormod",
+                                                "func_attr",
+                                                "grid",
+                                                "handle",
+                                                "launch_thread",
+                                                "let",
+                                                "max",
+                                                "min",
+                                                "parallel",
+                                                "prim_func",
+                                                "ret",
+                                                "serial",
+                                                "target",
+                                                "thread_binding",
+                                                "truncdiv",
+                                                "truncmod",
+                                                "unroll",
+                                                "vectorized"};
+  return std::binary_search(std::begin(kNames), std::end(kNames), name);
+}
+
+Op op_of_short_name(std::string_view name) {
+  std::string full = "tirx." + std::string(name);
+  Op op = find_op(full);
+  if (op == Op::kUnknown) op = find_op("tl." + std::string(name));
+  return op;
+}
+
+std::string_view short_name(Op op) {
+  // One look-up table: which short names lead back to the operator.
+  static const auto* const names = [] {
+    auto* table = new std::vector<std::string_view>;
+#define KILN_OP(id, name, args, rule, effect) table->push_back(name);
+#include "ir/ops.def"
+#undef KILN_OP
+    for (size_t i = 0; i < table->size(); ++i) {
+      std::string_view& name = (*table)[i];
+      std::string_view rest = name.substr(name.find('.') + 1);
+      bool leads_back = op_of_short_name(rest) == static_cast<Op>(i + 2) && !is_reserved(rest);
+      name = leads_back ? rest : std::string_view();
+    }
+    return table;
+  }();
+  size_t i = static_cast<size_t>(op);
+  return i < 2 ? std::string_view() : (*names)[i - 2];
+}
+
+bool implied_dtype(Op op, List<const Expr*> args, DataType& dtype) {
+  switch (op_info(op).rule) {
+    case ResultRule::kFirstArg:
+      if (args.empty()) return false;
+      dtype = args[0]->dtype;
+      return true;
+    case ResultRule::kSecondArg:
+      if (args.size() < 2) return false;
+      dtype = args[1]->dtype;
+      return true;
+    case ResultRule::kExplicitFirst:
+    case ResultRule::kExplicitLast: return false;
+    case ResultRule::kInt32: dtype = kInt32; return true;
+    case ResultRule::kUInt32: dtype = kUInt32; return true;
+    case ResultRule::kBool: dtype = kBool; return true;
+    case ResultRule::kHandle: dtype = kHandle; return true;
+    case ResultRule::kVoid: dtype = kVoid; return true;
+  }
+  return false;
+}
+
+bool same(const Expr* a, const Expr* b) {
+  if (a == b) return true;
+  if (a->kind != b->kind || a->dtype != b->dtype) return false;
+  switch (a->kind) {
+    case ExprKind::kIntImm: return a->as<IntImm>()->value == b->as<IntImm>()->value;
+    case ExprKind::kFloatImm: return std::bit_cast<uint64_t>(a->as<FloatImm>()->value) == std::bit_cast<uint64_t>(b->as<FloatImm>()->value);
+    case ExprKind::kStringImm: return a->as<StringImm>()->value == b->as<StringImm>()->value;
+    case ExprKind::kVar:
+    case ExprKind::kLet: return false;
+    case ExprKind::kLoad:
+      if (a->as<Load>()->buffer != b->as<Load>()->buffer || a->as<Load>()->indices.size() != b->as<Load>()->indices.size() ||
+          !a->as<Load>()->predicate != !b->as<Load>()->predicate) {
+        return false;
+      }
+      break;
+    case ExprKind::kCall:
+      if (a->as<Call>()->op != b->as<Call>()->op || a->as<Call>()->name != b->as<Call>()->name ||
+          a->as<Call>()->args.size() != b->as<Call>()->args.size() || a->as<Call>()->annotations || b->as<Call>()->annotations) {
+        return false;
+      }
+      break;
+    case ExprKind::kShuffle:
+      if (a->as<Shuffle>()->vectors.size() != b->as<Shuffle>()->vectors.size() ||
+          a->as<Shuffle>()->indices.size() != b->as<Shuffle>()->indices.size())
+        return false;
+      break;
+    default: break;
+  }
+  std::vector<const Expr*> x, y;
+  for_each_operand(a, [&](const Expr* e) { x.push_back(e); });
+  for_each_operand(b, [&](const Expr* e) { y.push_back(e); });
+  return x.size() == y.size() && std::equal(x.begin(), x.end(), y.begin(), same);
+}
+
+}  // namespace kiln::ir::script

@@ -1,0 +1,22 @@
+// What the TVMScript printer and parser share.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "ir/ir.h"
+
+namespace kiln::ir::script {
+
+// Names of the T namespace that are syntax of the text form, so that an operator of that name needs its explicit form.
+bool is_reserved(std::string_view name);
+// The operator that `T.<name>` means: "tirx." first, then "tl."; kUnknown when there is none.
+Op op_of_short_name(std::string_view name);
+// `name` in `T.<name>` for an operator, or empty when only the explicit form says it.
+std::string_view short_name(Op op);
+// The dtype that a call of `op` has when the text does not say it; false when there is none (too few arguments, explicit rules).
+bool implied_dtype(Op op, List<const Expr*> args, DataType& dtype);
+// Structural sameness of two expressions, variables and buffers by address.
+bool same(const Expr* a, const Expr* b);
+
+}  // namespace kiln::ir::script
