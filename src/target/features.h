@@ -8,13 +8,13 @@ namespace kiln {
 struct Features {
   bool float64 = true;
   bool int64 = true;
-  bool float16_arithmetic = false;   // else computed in float32 and rounded after each operation
-  bool bfloat16_arithmetic = false;  // likewise
+  bool float16_arithmetic = false;     // else computed in float32 and rounded after each operation
+  bool bfloat16_arithmetic = false;    // likewise
   bool narrow_int_arithmetic = false;  // 8- and 16-bit integers wrap by themselves; else computed in 32 bits and cast back
-  bool floor_division = false;       // the language floors; else lowered to truncated division
-  int max_vector_lanes = 1;          // 1: vectors are split into lanes
-  bool thread_blocks = false;        // thread_extent, barriers, shared memory
-  bool pointers = true;              // address_of and pointer arithmetic
+  bool floor_division = false;         // the language floors; else lowered to truncated division
+  int max_vector_lanes = 1;            // 1: vectors are split into lanes
+  bool thread_blocks = false;          // thread_extent, barriers, shared memory
+  bool pointers = true;                // address_of and pointer arithmetic
 };
 
 // Launch limits; 0 means no limit. Bytes, threads.

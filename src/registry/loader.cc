@@ -1,0 +1,89 @@
+#include "registry/loader.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <exception>
+#include <filesystem>
+#include <mutex>
+
+#include "registry/backend.h"
+
+namespace kiln::registry {
+
+static std::mutex importer_mutex;
+
+static PythonImporter& importer_slot() {
+  static auto* importer = new PythonImporter;  // never destroyed: Python may outlive static destructors
+  return *importer;
+}
+
+static PythonImporter python_importer() {
+  std::lock_guard lock(importer_mutex);
+  return importer_slot();
+}
+
+void set_python_importer(PythonImporter importer) {
+  std::lock_guard lock(importer_mutex);
+  importer_slot() = std::move(importer);
+}
+
+static bool is_library_path(std::string_view path) {
+  return path.find('/') != path.npos || path.ends_with(".so") || path.ends_with(".dylib");
+}
+
+static const Manifest* find_manifest(std::string_view name) {
+  const std::vector<Manifest>& all = manifests();
+  auto it = std::find_if(all.begin(), all.end(), [&](const Manifest& m) { return m.name == name; });
+  return it == all.end() ? nullptr : &*it;
+}
+
+std::string origin_of(std::string_view import_path) {
+  std::string path(import_path);
+  if (is_library_path(path)) return "library " + path;
+  if (find_manifest(path)) return "manifest " + path;
+  return "Python module " + path;
+}
+
+static Status run_library(const std::string& path) {
+  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!library) return Error{Code::kIo, dlerror(), "", ""};
+  // Never closed: its codegens may be in use until the process ends.
+  auto init = reinterpret_cast<int (*)()>(dlsym(library, "kiln_backend_init"));
+  if (!init) {
+    return Error{Code::kInvalidArgument, "the library has no function kiln_backend_init", "",
+                 "a backend exports extern \"C\" int kiln_backend_init(void)"};
+  }
+  int code = init();
+  if (code == 0) return Ok{};
+  auto text = reinterpret_cast<const char* (*)()>(dlsym(library, "kiln_backend_error"));
+  const char* why = text ? text() : nullptr;
+  return Error{Code::kInternal, why ? why : "kiln_backend_init returned " + std::to_string(code), "", ""};
+}
+
+static Status run_manifest(const Manifest& manifest) {
+  if (manifest.path.empty()) return manifest.builtin->init();
+  return run_library((std::filesystem::path(manifest.path).parent_path() / manifest.library).string());
+}
+
+static Status run_python(std::string_view path) {
+  if (PythonImporter import = python_importer()) return import(path);
+  std::string known;
+  for (const Manifest& m : manifests()) known += (known.empty() ? "" : ", ") + m.name;
+  return Error{Code::kInvalidArgument, "no backend with a manifest has this name, and a Python module needs a process with Python", "",
+               "backends with a manifest: " + (known.empty() ? "<none>" : known) + "; a shared library is given by its path"};
+}
+
+Status run_backend(std::string_view import_path) {
+  try {
+    if (is_library_path(import_path)) return run_library(std::string(import_path));
+    if (const Manifest* manifest = find_manifest(import_path)) return run_manifest(*manifest);
+    return run_python(import_path);
+  } catch (const std::exception& e) {
+    return Error{Code::kInternal, std::string("its initialisation threw: ") + e.what(), "", ""};
+  } catch (...) {
+    return Error{Code::kInternal, "its initialisation threw something that is not a std::exception", "", ""};
+  }
+}
+
+}  // namespace kiln::registry

@@ -1,0 +1,26 @@
+// Loads backends by import path.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "kiln/error.h"
+
+namespace kiln::registry {
+
+// Imports a Python module; set once by the Python package, which makes Python modules legal import paths.
+using PythonImporter = std::function<Status(std::string_view module)>;
+void set_python_importer(PythonImporter importer);
+
+// What a path names, as Candidate::origin says it: "manifest c", "library /x/y.so", "Python module a.b".
+std::string origin_of(std::string_view import_path);
+
+// Runs the backend's initialisation: of a built-in backend, of the library of a manifest, of a shared library (a path with '/', or one that
+// ends in .so or .dylib), or by importing a Python module. A library exports
+//   extern "C" int kiln_backend_init(void);            // 0: fine
+//   extern "C" const char* kiln_backend_error(void);   // optional: what went wrong
+// and registers its codegens from the first. The same path may be run again. What an initialisation throws becomes an error.
+Status run_backend(std::string_view import_path);
+
+}  // namespace kiln::registry
