@@ -10,12 +10,12 @@
 namespace kiln {
 
 struct KernelParam {
-  std::string name;           // the user's name, for messages
-  ir::DataType dtype;         // element type of a pointer, type of a scalar; kVoid for a pointer to unknown elements
+  std::string name;    // the user's name, for messages
+  ir::DataType dtype;  // element type of a pointer, type of a scalar; kVoid for a pointer to unknown elements
   bool is_pointer = false;
   bool is_read_only = false;  // the kernel only reads through it
-  // Declared shape of a pointer's buffer: -1 for a dimension that is not constant. A buffer flattened by the compiler has one dimension, which
-  // bounds the number of elements and says nothing of the rank. Empty: not declared.
+  // Declared shape of a pointer's buffer: -1 for a dimension that is not constant. A buffer flattened by the compiler has one dimension,
+  // which bounds the number of elements and says nothing of the rank. Empty: not declared.
   std::vector<int64_t> shape;
 };
 
@@ -37,11 +37,12 @@ struct Source {
   std::string text;    // self-contained and readable
   // Text appended to `text` only when it is compiled to be loaded. For each kPlain kernel it defines
   //   int32_t kiln_entry_<index in kernels>(void* const* args)
-  // where args[i] points to the i-th argument's value (a pointer or a scalar of exactly its type); the result is the kernel's own int32 or 0.
+  // where args[i] points to the i-th argument's value (a pointer or a scalar of exactly its type); the result is the kernel's own int32 or
+  // 0.
   std::string entry_text;
   std::vector<KernelInfo> kernels;
-  // When the text can fail at run time (an assert) it defines `const char* kiln_last_error(void)`: "ErrorKind: message" of the failure on this
-  // thread, after a kernel returned nonzero.
+  // When the text can fail at run time (an assert) it defines `const char* kiln_last_error(void)`: "ErrorKind: message" of the failure on
+  // this thread, after a kernel returned nonzero.
 };
 
 }  // namespace kiln

@@ -1,0 +1,49 @@
+// Calling a module's functions from C++.
+#pragma once
+
+#include <dlpack/dlpack.h>
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "kiln/module.h"
+
+namespace kiln::runtime {
+
+// One argument; the caller keeps ownership.
+struct Argument {
+  enum class Kind : uint8_t { kNone, kTensor, kPointer, kInt, kFloat };
+  Kind kind = Kind::kNone;
+  union {
+    const DLTensor* tensor = nullptr;
+    void* pointer;
+    int64_t integer;
+    double floating;
+  };
+  static Argument of(const DLTensor* t) {
+    Argument a;
+    a.kind = Kind::kTensor, a.tensor = t;
+    return a;
+  }
+  static Argument of(void* p) {
+    Argument a;
+    a.kind = Kind::kPointer, a.pointer = p;
+    return a;
+  }
+  static Argument of(int64_t v) {
+    Argument a;
+    a.kind = Kind::kInt, a.integer = v;
+    return a;
+  }
+  static Argument of(double v) {
+    Argument a;
+    a.kind = Kind::kFloat, a.floating = v;
+    return a;
+  }
+};
+
+// Calls a function of the module. The error is the callee's own, of code kLaunch.
+Status call(const Module& module, std::string_view function, std::span<const Argument> args);
+
+}  // namespace kiln::runtime

@@ -1,0 +1,27 @@
+// tvm-ffi modules made from printed sources.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "kiln/module.h"
+#include "runtime/kernel_info.h"
+#include "runtime/library.h"
+
+namespace kiln::runtime {
+
+// Makes an artifact ("so", "obj", "asm", ...) when it is asked for: its bytes.
+using ArtifactFn = std::function<Result<std::string>()>;
+using Artifacts = std::map<std::string, ArtifactFn, std::less<>>;
+
+// A module with the source alone: inspect_source answers, calling a kernel is an error that says how to get it compiled.
+Module make_source_module(Source source, Artifacts artifacts = {});
+
+// A module whose functions run. They take DLPack tensors (Tensor objects, DLTensor*, or bare pointers) and scalars in the kernel's
+// parameter order and check them against KernelInfo. The library stays loaded while the module or one of its functions lives. Safe to call
+// from any thread. A kernel whose symbol the library lacks is an error.
+Result<Module> make_compiled_module(Source source, std::shared_ptr<const Library> library, Artifacts artifacts = {});
+
+}  // namespace kiln::runtime
