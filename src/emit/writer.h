@@ -16,7 +16,7 @@ class Writer {
     out_.push_back('\n');
   }
   void open(std::string_view head) {  // "head {" and one level deeper
-    line(std::string(head) + " {");
+    line(head.empty() ? "{" : std::string(head) + " {");
     ++depth_;
   }
   void close(std::string_view tail = "}") {

@@ -1,0 +1,220 @@
+#include "backends/c/intrinsics.h"
+
+#include "backends/c_device.h"
+
+namespace kiln::c {
+
+using ir::Op;
+
+namespace {
+
+constexpr MathFunction kMath[] = {
+    {Op::tirx_acos, "acos", 1},
+    {Op::tirx_acosh, "acosh", 1},
+    {Op::tirx_asin, "asin", 1},
+    {Op::tirx_asinh, "asinh", 1},
+    {Op::tirx_atan, "atan", 1},
+    {Op::tirx_atan2, "atan2", 2},
+    {Op::tirx_atanh, "atanh", 1},
+    {Op::kUnknown, "cbrt", 1},
+    {Op::tirx_ceil, "ceil", 1},
+    {Op::tirx_copysign, "copysign", 2},
+    {Op::tirx_cos, "cos", 1},
+    {Op::tl___cos, "cos", 1},
+    {Op::tirx_cosh, "cosh", 1},
+    {Op::tirx_erf, "erf", 1},
+    {Op::kUnknown, "erfc", 1},
+    {Op::tirx_exp, "exp", 1},
+    {Op::tl___exp, "exp", 1},
+    {Op::tirx_exp10, "exp10_", 1},
+    {Op::tl___exp10, "exp10_", 1},
+    {Op::tirx_exp2, "exp2", 1},
+    {Op::kUnknown, "expm1", 1},
+    {Op::tirx_fabs, "fabs", 1},
+    {Op::kUnknown, "fdim", 2},
+    {Op::tirx_floor, "floor", 1},
+    {Op::tirx_fma, "fma", 3},
+    {Op::tl_fma, "fma", 3},
+    {Op::kUnknown, "fmax", 2},
+    {Op::kUnknown, "fmin", 2},
+    {Op::tirx_fmod, "fmod", 2},
+    {Op::tirx_hypot, "hypot", 2},
+    {Op::tirx_ldexp, "ldexp", 2},
+    {Op::kUnknown, "lgamma", 1},
+    {Op::tirx_log, "log", 1},
+    {Op::tl___log, "log", 1},
+    {Op::tirx_log10, "log10", 1},
+    {Op::tl___log10, "log10", 1},
+    {Op::tirx_log1p, "log1p", 1},
+    {Op::tirx_log2, "log2", 1},
+    {Op::tl___log2, "log2", 1},
+    {Op::tirx_nearbyint, "nearbyint", 1},
+    {Op::tirx_nextafter, "nextafter", 2},
+    {Op::tirx_pow, "pow", 2},
+    {Op::kUnknown, "remainder", 2},
+    {Op::kUnknown, "rint", 1},
+    {Op::tirx_round, "round", 1},
+    {Op::tl_round_ties_away_from_zero, "round", 1},
+    {Op::tirx_rsqrt, "rsqrt_", 1},
+    {Op::tl_ieee_frsqrt, "rsqrt_", 1},
+    {Op::tl_fast_rcp, "rcp_", 1},
+    {Op::tirx_sigmoid, "sigmoid_", 1},
+    {Op::tirx_sin, "sin", 1},
+    {Op::tl___sin, "sin", 1},
+    {Op::tirx_sinh, "sinh", 1},
+    {Op::tirx_sqrt, "sqrt", 1},
+    {Op::tirx_tan, "tan", 1},
+    {Op::tl___tan, "tan", 1},
+    {Op::tirx_tanh, "tanh", 1},
+    {Op::kUnknown, "tgamma", 1},
+    {Op::tirx_trunc, "trunc", 1},
+    {Op::tl_max_nan, "max_nan_", 2},
+    {Op::tl_min_nan, "min_nan_", 2},
+    {Op::tl_max2_nan, "max_nan_", 2},
+    {Op::tl_min2_nan, "min_nan_", 2},
+};
+
+Helper small_float(std::string_view stem, std::string_view text, std::vector<std::string_view> needs, std::vector<std::string_view> names) {
+  return {stem, text, std::move(names), std::move(needs), {"math.h", "string.h"}};
+}
+
+Helper float8(std::string_view stem, std::string_view text) {
+  // The names are views of strings that live as long as the table.
+  static std::set<std::string, std::less<>> kept;
+  std::string type(stem);
+  auto keep = [&](const std::string& name) -> std::string_view { return *kept.insert(name).first; };
+  return small_float(stem, text, {"bits", "round_float", "f8"},
+                     {stem, keep(type + "_to_f32"), keep("f32_to_" + type), keep("f64_to_" + type)});
+}
+
+}  // namespace
+
+const MathFunction* math_function(Op op) {
+  if (op == Op::kUnknown) return nullptr;
+  for (const MathFunction& f : kMath) {
+    if (f.op == op) return &f;
+  }
+  return nullptr;
+}
+
+const MathFunction* math_function(std::string_view name) {
+  for (const MathFunction& f : kMath) {
+    if (f.name.back() == '_') continue;
+    if (name == f.name || (name.size() == f.name.size() + 1 && name.back() == 'f' && name.starts_with(f.name))) return &f;
+  }
+  if (name == "rsqrt" || name == "rsqrtf") return math_function(Op::tirx_rsqrt);
+  if (name == "exp10" || name == "exp10f") return math_function(Op::tirx_exp10);
+  return nullptr;
+}
+
+std::string spelling(const MathFunction& f, ir::DataType t) {
+  std::string name(f.name);
+  if (name.back() == '_') return name + (t.bits == 64 ? "f64" : "f32");
+  return t.bits == 64 ? name : name + "f";
+}
+
+const std::vector<Helper>& helpers() {
+  static const std::vector<Helper> all = {
+      {"bits", device::bits, {"f32_to_bits", "bits_to_f32", "f64_to_bits", "bits_to_f64"}, {}, {"string.h"}},
+      {"round_float", device::round_float, {"round_float"}, {"bits"}, {"math.h"}},
+      small_float("f16", device::f16, {"bits", "round_float"}, {"f16", "f16_to_f32", "f32_to_f16", "f64_to_f16"}),
+      small_float("bf16", device::bf16, {"bits", "round_float"}, {"bf16", "bf16_to_f32", "f32_to_bf16", "f64_to_bf16"}),
+      {"f8", device::f8, {"decode_f8", "encode_f8"}, {"bits", "round_float"}, {"math.h"}},
+      float8("f8_e3m4", device::f8_e3m4),
+      float8("f8_e4m3", device::f8_e4m3),
+      float8("f8_e4m3b11fnuz", device::f8_e4m3b11fnuz),
+      float8("f8_e4m3fn", device::f8_e4m3fn),
+      float8("f8_e4m3fnuz", device::f8_e4m3fnuz),
+      float8("f8_e5m2", device::f8_e5m2),
+      float8("f8_e5m2fnuz", device::f8_e5m2fnuz),
+      float8("f8_e8m0fnu", device::f8_e8m0fnu),
+      {"int_to_f64", device::int_to_f64, {"u64_to_f64", "i64_to_f64"}, {}, {}},
+      {"floor_div", device::floor_div, {"floor_div_i32", "floor_mod_i32", "floor_div_i64", "floor_mod_i64"}, {}, {}},
+      {"minmax_int",
+       device::minmax_int,
+       {"min_i32", "max_i32", "min_i64", "max_i64", "min_u32", "max_u32", "min_u64", "max_u64"},
+       {},
+       {}},
+      {"minmax_float", device::minmax_float, {"min_f32", "max_f32", "min_f64", "max_f64"}, {}, {}},
+      {"minmax_nan", device::minmax_nan, {"min_nan_f32", "max_nan_f32", "min_nan_f64", "max_nan_f64"}, {}, {}},
+      {"math",
+       device::math,
+       {"rsqrt_f32", "rsqrt_f64", "sigmoid_f32", "sigmoid_f64", "exp10_f32", "exp10_f64", "rcp_f32", "rcp_f64"},
+       {},
+       {"math.h"}},
+      {"count_bits", device::count_bits, {"popcount_32", "popcount_64", "clz_32", "clz_64"}, {}, {}},
+      {"abs_int", device::abs_int, {"abs_i32", "abs_i64"}, {}, {}},
+      {"fail", device::fail, {"fail", "kiln_last_error", "last_error"}, {}, {"stdio.h"}},
+      {"scratch", device::scratch, {"new_scratch", "free_scratch"}, {}, {"stdlib.h"}},
+      {"workspace", device::workspace, {"new_workspace", "free_workspace"}, {}, {"stdlib.h"}},
+      {"dltensor", device::dltensor, {"DLTensor", "TVMFFIAny", "DLDevice", "DLDataType"}, {}, {}},
+      {"debug_print", device::debug_print, {"debug_print_i64", "debug_print_f64"}, {}, {"stdio.h"}},
+  };
+  return all;
+}
+
+std::string small_float_name(ir::DataType t) {
+  if (t.element() == ir::kFloat16) return "f16";
+  if (t.element() == ir::kBFloat16) return "bf16";
+  std::string name = ir::to_string(t.element());  // "float8_e4m3fn"
+  return "f8" + name.substr(name.find('_'));
+}
+
+std::string type_name(ir::DataType t) {
+  if (t.is_void()) return "void";
+  if (t.is_handle()) return "void*";
+  if (t.is_bool()) return "bool";
+  if (t.is_int()) return "int" + std::to_string(t.bits) + "_t";
+  if (t.is_uint()) return "uint" + std::to_string(t.bits) + "_t";
+  if (t.code == ir::TypeCode::kFloat && t.bits == 32) return "float";
+  if (t.code == ir::TypeCode::kFloat && t.bits == 64) return "double";
+  return small_float_name(t);
+}
+
+bool has_type(ir::DataType t) {
+  if (t.is_integer()) return t.bits == 8 || t.bits == 16 || t.bits == 32 || t.bits == 64;
+  if (t.is_floating()) return t.bits >= 8 && t.bits <= 64;
+  return t.is_bool() || t.code == ir::TypeCode::kHandle;
+}
+
+const std::set<std::string, std::less<>>& reserved_names() {
+  static const std::set<std::string, std::less<>> all = [] {
+    std::set<std::string, std::less<>> names;
+    std::string_view words =
+        // C11
+        "auto break case char const continue default do double else enum extern float for goto if inline int long register restrict return "
+        "short signed sizeof static struct switch typedef union unsigned void volatile while asm typeof fortran "
+        // C++20
+        "alignas alignof and and_eq bitand bitor bool catch char8_t char16_t char32_t class compl concept consteval constexpr constinit "
+        "const_cast co_await co_return co_yield decltype delete dynamic_cast explicit export false friend mutable namespace new noexcept not "
+        "not_eq nullptr operator or or_eq private protected public reinterpret_cast requires static_assert static_cast template this "
+        "thread_local throw true try typeid typename using virtual wchar_t xor xor_eq "
+        // macros and types of the headers, and of compilers in GNU mode
+        "NULL INFINITY NAN HUGE_VAL HUGE_VALF HUGE_VALL MATH_ERRNO MATH_ERREXCEPT EOF BUFSIZ RAND_MAX EXIT_SUCCESS EXIT_FAILURE WNOHANG "
+        "linux unix i386 errno stdin stdout stderr math_errhandling signgam isnan isinf isfinite isnormal signbit fpclassify isgreater "
+        "isless isunordered isgreaterequal islessequal islessgreater issignaling iseqsig iszero issubnormal iscanonical "
+        "size_t ssize_t ptrdiff_t intptr_t uintptr_t intmax_t uintmax_t wint_t off_t pid_t uint ushort ulong div_t ldiv_t lldiv_t FILE "
+        "float_t double_t int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t fpos_t va_list locale_t "
+        // functions of the headers, which a kernel may not redefine
+        "main abs labs llabs div ldiv lldiv rand srand random srandom malloc calloc realloc free aligned_alloc abort exit atexit getenv "
+        "system atoi atol atof strtol qsort bsearch memcpy memmove memset memcmp memchr strcpy strcat strlen strcmp strchr index rindex "
+        "bcopy bzero printf fprintf sprintf snprintf scanf puts gets putchar getchar remove rename read write open close link time clock "
+        "y0 y1 yn j0 j1 jn gamma drem significand scalb scalbn scalbln logb ilogb frexp modf lround llround lrint llrint remquo nan select "
+        "finite isinff isnanf finitef exp10 pow10 sincos roundeven fmaximum fminimum omp ffs stpcpy basename mkstemp "
+        "kiln_last_error";
+    for (size_t at = 0; at < words.size();) {
+      size_t end = words.find(' ', at);
+      if (end == std::string_view::npos) end = words.size();
+      if (end > at) names.emplace(words.substr(at, end - at));
+      at = end + 1;
+    }
+    for (const MathFunction& f : kMath) {
+      for (const char* suffix : {"", "f", "l"}) names.insert(std::string(f.name) + suffix);
+    }
+    for (const Helper& h : helpers()) names.insert(h.names.begin(), h.names.end());
+    return names;
+  }();
+  return all;
+}
+
+}  // namespace kiln::c
