@@ -1,0 +1,327 @@
+#include "backends/c/print.h"
+
+#include <algorithm>
+
+#include "backends/c/check.h"
+#include "backends/c/dialect.h"
+#include "backends/c/features.h"
+#include "backends/c/intrinsics.h"
+#include "backends/c/lower.h"
+#include "emit/names.h"
+#include "ir/rewriter.h"
+#include "legalise/legalise.h"
+
+namespace kiln::c {
+namespace {
+
+using namespace ir;
+
+bool is_kernel(const Function* f) {
+  const Value* global = f->attrs ? f->attrs->find("tirx.is_global_func") : nullptr;
+  return !f->symbol().empty() || (global && (global->boolean || global->integer));
+}
+
+bool is_packed(const Function* f) {
+  const Value* convention = f->attrs ? f->attrs->find("calling_conv") : nullptr;
+  return convention && convention->integer == 1 && f->params.size() == 4;
+}
+
+bool attr_has(const Function* f, std::string_view key, int64_t index) {
+  const Value* list = f->attrs ? f->attrs->find(key) : nullptr;
+  if (!list) return false;
+  for (const Value& v : list->array) {
+    if (v.integer == index) return true;
+  }
+  return false;
+}
+
+bool attr_set(const Function* f, std::string_view key) {
+  const Value* v = f->attrs ? f->attrs->find(key) : nullptr;
+  return v && (v->boolean || v->integer);
+}
+
+// Pointers through which the body writes, or that it hands on as values.
+std::set<const Var*> written_or_escaping(const Function* f) {
+  std::set<const Var*> out;
+  visit(
+      f->body,
+      [&](const Stmt* s) {
+        if (auto* st = s->as<Store>()) out.insert(st->buffer->data);
+      },
+      [&](const Expr* e) {
+        visit(e, [&](const Expr* x) {
+          if (auto* v = x->as<Var>()) out.insert(v);
+          auto* c = x->as<Call>();
+          auto* l = c && !c->args.empty() ? c->args[0]->as<Load>() : nullptr;
+          if (l && (c->op == Op::tirx_address_of || c->op == Op::tl_access_ptr)) out.insert(l->buffer->data);
+        });
+      });
+  return out;
+}
+
+struct Parameter {
+  KernelParam info;
+  std::string type;       // "const float*"
+  bool restricted = false;
+};
+
+// The declared shape, where every view of the pointer agrees on one without strides.
+std::vector<int64_t> declared_shape(const Function* f, const Var* data, DataType element) {
+  std::vector<int64_t> shape;
+  bool first = true, same = true;
+  visit(
+      f->body,
+      [&](const Stmt* s) {
+        auto* d = s->as<DeclBuffer>();
+        if (!d || d->buffer->data != data) return;
+        std::vector<int64_t> here;
+        for (const Expr* e : d->buffer->shape) here.push_back(e->as<IntImm>() ? e->as<IntImm>()->value : -1);
+        same &= (first || here == shape) && d->buffer->dtype == element && d->buffer->strides.empty() && !d->buffer->elem_offset;
+        shape = here, first = false;
+      },
+      [](const Expr*) {});
+  return same ? shape : std::vector<int64_t>{};
+}
+
+std::vector<Parameter> parameters(const Function* f) {
+  std::set<const Var*> written = written_or_escaping(f);
+  std::vector<Parameter> out;
+  for (size_t i = 0; i < f->params.size(); ++i) {
+    const Var* v = f->params[i];
+    Parameter p;
+    p.info.name = v->name;
+    p.info.is_pointer = v->dtype.is_handle();
+    if (p.info.is_pointer) {
+      p.info.dtype = v->pointer ? v->pointer->element.element() : kVoid;
+      bool read_only = attr_has(f, "tl.readonly_param_indices", static_cast<int64_t>(i)) && !written.contains(v);
+      p.info.is_read_only = read_only;
+      p.info.shape = declared_shape(f, v, p.info.dtype);
+      p.type = (read_only ? "const " : "") + type_name(p.info.dtype) + "*";
+      p.restricted = v->pointer && attr_set(f, "tirx.noalias") && !attr_has(f, "tl.non_restrict_params", static_cast<int64_t>(i)) && !is_packed(f);
+    } else {
+      p.info.dtype = v->dtype;
+      p.type = type_name(v->dtype);
+    }
+    out.push_back(std::move(p));
+  }
+  return out;
+}
+
+class ModulePrinter {
+ public:
+  explicit ModulePrinter(const Module& module) : module_(module), reserved_(reserved_names()), imported_(imported_source(module)) {}
+
+  Source print() {
+    for (const Function* f : module_.functions) {
+      if (f->attrs && f->attrs->find("code_block_source")) continue;  // its text is in the imported source
+      functions_.push_back(lower(arena_, legalise::legalise(arena_, f, features())));
+    }
+    name_functions();
+    emit::Writer body;
+    prototypes(body);
+    for (const Function* f : functions_) function(f, body);
+    Source source;
+    source.format = "c";
+    source.text = assemble(body.take());
+    source.entry_text = entries();
+    source.kernels = std::move(kernels_);
+    return source;
+  }
+
+ private:
+  void name_functions() {
+    std::set<std::string, std::less<>> taken;
+    for (const Function* f : functions_) {
+      std::string name(f->symbol().empty() ? f->name : f->symbol());
+      std::string symbol = emit::is_identifier(name) ? name : emit::identifier(name);
+      std::string base = reserved_names().contains(symbol) ? symbol + "_kernel" : symbol;
+      symbol = base;
+      for (int i = 1; taken.contains(symbol) || reserved_names().contains(symbol); ++i) symbol = base + "_" + std::to_string(i);
+      taken.insert(symbol);
+      callees_.by_name[std::string(f->name)] = {symbol, false, f->ret};
+    }
+    reserved_.insert(taken.begin(), taken.end());
+    // What fails passes it on: as often as there may be calls between functions.
+    for (size_t round = 0; round < functions_.size(); ++round) {
+      for (const Function* f : functions_) {
+        if (f->ret.is_void() && can_fail(f->body, callees_)) callees_.by_name[std::string(f->name)].has_status = true;
+      }
+    }
+    for (const Function* f : functions_) reserve_externals(f);
+  }
+
+  // A variable must not hide a function of the imported source that is called.
+  void reserve_externals(const Function* f) {
+    visit(
+        f->body, [](const Stmt*) {},
+        [&](const Expr* e) {
+          visit(e, [&](const Expr* x) {
+            auto* c = x->as<Call>();
+            if (c && (c->op == Op::tirx_call_extern || c->op == Op::tirx_call_pure_extern)) reserved_.emplace(c->args[0]->as<StringImm>()->value);
+          });
+        });
+  }
+
+  std::string result_type(const Function* f) {
+    return callees_.by_name[std::string(f->name)].has_status ? "int32_t" : type_name(f->ret);
+  }
+
+  std::string signature(const Function* f, CPrinter* names) {
+    std::string text = (is_kernel(f) ? "" : "static ") + result_type(f) + " " + callees_.by_name[std::string(f->name)].symbol + "(";
+    std::vector<Parameter> params = parameters(f);
+    for (size_t i = 0; i < params.size(); ++i) {
+      text += (i ? ", " : "") + params[i].type + (params[i].restricted ? " restrict" : "");
+      if (names) text += " " + names->names.declare(f->params[i]);
+    }
+    return text + (params.empty() ? "void)" : ")");
+  }
+
+  void prototypes(emit::Writer& out) {
+    bool any = false;
+    for (const Function* f : functions_) {
+      if (is_kernel(f)) continue;
+      out.line(signature(f, nullptr) + ";");
+      any = true;
+    }
+    if (any) out.line("");
+  }
+
+  void function(const Function* f, emit::Writer& out) {
+    CPrinter p(out, reserved_, callees_);
+    p.function = f;
+    p.has_status = callees_.by_name[std::string(f->name)].has_status;
+    p.count_uses(f->body);
+    std::vector<Parameter> params = parameters(f);
+    header(f, params, out);
+    std::string head = signature(f, &p);
+    for (size_t i = 0; i < params.size(); ++i) {
+      if (params[i].info.is_pointer && !params[i].info.dtype.is_void()) p.pointees[f->params[i]] = params[i].info.dtype;
+    }
+    out.open(head);
+    p.names.push();
+    p.stmt(f->body);
+    if (p.has_status || (!f->ret.is_void() && !ends_in_return(f->body))) out.line("return 0;");
+    p.names.pop();
+    out.close();
+    out.line("");
+    if (is_kernel(f)) record(f, std::move(params));
+  }
+
+  // Where the kernel is from and what it takes.
+  void header(const Function* f, const std::vector<Parameter>& params, emit::Writer& out) {
+    std::string text = "// " + emit::comment(f->symbol().empty() ? f->name : f->symbol()) + "(";
+    for (size_t i = 0; i < params.size(); ++i) {
+      const KernelParam& k = params[i].info;
+      text += (i ? ", " : "") + emit::comment(k.name) + ": " + (k.dtype.is_void() ? "handle" : to_string(k.dtype));
+      if (!k.is_pointer || k.shape.empty()) continue;
+      text += "[";
+      for (size_t d = 0; d < k.shape.size(); ++d) text += (d ? ", " : "") + (k.shape[d] < 0 ? std::string("?") : std::to_string(k.shape[d]));
+      text += "]";
+    }
+    out.line(text + ")");
+  }
+
+  static bool ends_in_return(const Stmt* s) {
+    if (auto* q = s->as<Seq>()) return !q->stmts.empty() && ends_in_return(q->stmts.back());
+    if (auto* a = s->as<Attr>()) return ends_in_return(a->body);
+    if (auto* t = s->as<ThreadExtent>()) return ends_in_return(t->body);
+    auto* e = s->as<Evaluate>();
+    auto* c = e ? e->value->as<Call>() : nullptr;
+    return s->kind == StmtKind::kReturn || (c && c->op == Op::tirx_ret);
+  }
+
+  void record(const Function* f, std::vector<Parameter> params) {
+    KernelInfo k;
+    k.name = f->symbol().empty() ? f->name : f->symbol();
+    k.symbol = callees_.by_name[std::string(f->name)].symbol;
+    k.convention = is_packed(f) ? CallConvention::kTvmFfiPacked : CallConvention::kPlain;
+    for (Parameter& p : params) k.params.push_back(std::move(p.info));
+    returns_.push_back(result_type(f));
+    types_.emplace_back();
+    for (const Parameter& p : params) types_.back().push_back(p.type);
+    kernels_.push_back(std::move(k));
+  }
+
+  std::string entries() {
+    emit::Writer out;
+    for (size_t i = 0; i < kernels_.size(); ++i) {
+      const KernelInfo& k = kernels_[i];
+      if (k.convention != CallConvention::kPlain) continue;
+      std::string call = k.symbol + "(";
+      for (size_t a = 0; a < k.params.size(); ++a) {
+        call += (a ? ", " : "") + std::string("*(") + types_[i][a] + (k.params[a].is_pointer ? " const*)" : " const*)") + "args[" + std::to_string(a) + "]";
+      }
+      call += ")";
+      out.open("int32_t kiln_entry_" + std::to_string(i) + "(void* const* args)");
+      if (k.params.empty()) out.line("(void)args;");
+      if (returns_[i] == "int32_t") {
+        out.line("return " + call + ";");
+      } else {
+        out.line(call + ";");
+        out.line("return 0;");
+      }
+      out.close();
+    }
+    return out.take();
+  }
+
+  // Identifiers that occur in `text`.
+  static std::set<std::string, std::less<>> words(std::string_view text) {
+    std::set<std::string, std::less<>> out;
+    for (size_t i = 0; i < text.size();) {
+      size_t end = i;
+      while (end < text.size() && emit::is_identifier(std::string("_") + text[end])) ++end;
+      if (end > i) out.emplace(text.substr(i, end - i));
+      i = end > i ? end : i + 1;
+    }
+    return out;
+  }
+
+  // The helpers that the text uses and those they need, and their headers.
+  std::string assemble(const std::string& body) {
+    std::set<std::string, std::less<>> used = words(body);
+    std::set<std::string_view> stems, includes = {"stdbool.h", "stdint.h"};
+    const std::vector<Helper>& all = helpers();
+    for (auto h = all.rbegin(); h != all.rend(); ++h) {
+      bool named = std::any_of(h->names.begin(), h->names.end(), [&](std::string_view n) { return used.contains(n); });
+      if (!named && !stems.contains(h->stem)) continue;
+      stems.insert(h->stem);
+      stems.insert(h->needs.begin(), h->needs.end());
+      includes.insert(h->includes.begin(), h->includes.end());
+    }
+    for (const std::string& w : used) {
+      bool math = math_function(std::string_view(w)) || w == "INFINITY" || w == "NAN" || w == "isnan" || w == "isinf" || w == "isfinite";
+      if (math) includes.insert("math.h");
+      if (w == "printf") includes.insert("stdio.h");
+      if (w == "size_t") includes.insert("stddef.h");
+    }
+    std::string text;
+    for (std::string_view header : includes) text += "#include <" + std::string(header) + ">\n";
+    text += "\n#ifdef __cplusplus\n#define restrict __restrict__\n#endif\n\n";
+    if (!imported_.empty()) text += imported_ + "\n";
+    for (const Helper& h : all) {
+      if (stems.contains(h.stem)) text += std::string(h.text) + "\n";
+    }
+    return text + "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n" + body + "#ifdef __cplusplus\n}\n#endif\n";
+  }
+
+  const Module& module_;
+  Arena arena_;
+  std::vector<const Function*> functions_;
+  std::set<std::string, std::less<>> reserved_;
+  std::string imported_;
+  Callees callees_;
+  std::vector<KernelInfo> kernels_;
+  std::vector<std::string> returns_;              // C result type of each kernel
+  std::vector<std::vector<std::string>> types_;  // C types of its parameters
+};
+
+}  // namespace
+
+Result<Source> print_source(const Module& module, const Target&) {
+  Status checked = check(module);
+  if (!checked) return checked.error();
+  return ModulePrinter(module).print();
+}
+
+}  // namespace kiln::c
