@@ -1,0 +1,60 @@
+#include "backends/c/features.h"
+#include "backends/c/print.h"
+#include "backends/c/toolchain.h"
+#include "backends/c_device.h"
+#include "kiln/ir_module.h"
+#include "registry/backend.h"
+
+namespace kiln::c {
+namespace {
+
+Result<Module> build_without_compile(const IRModule& module, const Target& target) {
+  Result<Source> source = print_source(module.ir(), target);
+  if (!source) return source.error();
+  runtime::Artifacts artifacts = artifacts_of(*source);
+  return runtime::make_source_module(std::move(*source), std::move(artifacts));
+}
+
+Result<Module> build(const IRModule& module, const Target& target) {
+  Result<Source> source = print_source(module.ir(), target);
+  if (!source) return source.error();
+  Result<std::shared_ptr<const runtime::Library>> library = compile_and_load(*source);
+  if (!library) return library.error();
+  runtime::Artifacts artifacts = artifacts_of(*source);
+  return runtime::make_compiled_module(std::move(*source), std::move(*library), std::move(artifacts));
+}
+
+Status init() {
+  DeviceCodegen codegen;
+  codegen.name = "c";
+  codegen.build = build;
+  codegen.build_without_compile = build_without_compile;
+  auto registered = register_device_codegen("c", std::move(codegen));
+  if (!registered) return registered.error();
+  return Ok{};
+}
+
+std::vector<registry::Probe> probe() {
+  registry::Probe p;
+  p.what = "C compiler";
+  Result<std::vector<std::string>> compiler = find_compiler();
+  p.found = compiler.ok();
+  if (p.found) {
+    for (const std::string& word : *compiler) p.detail += (p.detail.empty() ? "" : " ") + word;
+    p.detail += ": " + compiler_version(*compiler);
+  } else {
+    p.detail = compiler.error().message;
+    p.hint = compiler.error().hint;
+  }
+  return {p};
+}
+
+}  // namespace
+
+const registry::Builtin& backend() {
+  static const registry::Builtin builtin = {device::manifest_json, init, probe, [](const Target&) { return features(); },
+                                            [](const Target&) { return Limits{}; }};
+  return builtin;
+}
+
+}  // namespace kiln::c
