@@ -59,6 +59,7 @@ uint64_t encode_e8m0(double v) {
 
 // Code of |v| by rounding to nearest even; past the largest finite value the codes go on.
 uint64_t round_magnitude(const Layout& f, double v) {
+  if (v == 0) return 0;  // frexp gives zero the exponent of one half
   int e;
   std::frexp(v, &e);
   int lowest = 1 - f.bias;
