@@ -227,9 +227,11 @@ TEST(TargetFromValue, TextIsParsedAndOtherValuesAreRefused) {
 // The balanced {...} after each "target": of a case file.
 std::vector<std::string> targets_in(const std::string& file) {
   std::vector<std::string> out;
-  const std::string mark = "\"target\": {";
+  const std::string mark = "\"target\":";
   for (size_t at = file.find(mark); at != std::string::npos; at = file.find(mark, at + 1)) {
-    size_t start = at + mark.size() - 1, end = start;
+    size_t start = file.find_first_not_of(" \n", at + mark.size());
+    if (start == std::string::npos || file[start] != '{') continue;
+    size_t end = start;
     int depth = 0;
     do {
       depth += (file[end] == '{') - (file[end] == '}');
