@@ -107,6 +107,12 @@ class Lexer {
       real = real || peek() == '.' || (!hex && (peek() == 'e' || peek() == 'E'));
       ++n;
     }
+    // The compilers print variables by the name that the user gave, be it "1st".
+    std::string_view word = s_.substr(at_, n);
+    size_t letter = word.find_first_not_of("0123456789_");
+    bool identifier = letter != word.npos && std::isalpha(static_cast<unsigned char>(word[letter])) && word.find('.') == word.npos &&
+                      word[letter] != 'e' && word[letter] != 'E' && word[letter] != 'x' && word[letter] != 'X';
+    if (identifier) return push(Token::Kind::kName, n);
     push(real ? Token::Kind::kReal : Token::Kind::kInteger, n);
   }
   Status string(char quote) {

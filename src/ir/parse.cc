@@ -40,6 +40,7 @@ class Parser : ExpressionParser {
   // Return types of all functions, so that calls may come before definitions.
   void find_functions() {
     for (size_t i = 0; i + 1 < tokens_.size(); ++i) {
+      if (tokens_[i].is("s_tir")) tilelang_ = false;  // only Apache TVM writes it
       if (!tokens_[i].is("def") || tokens_[i + 1].kind != Token::Kind::kName) continue;
       size_t j = i + 2;
       while (j < tokens_.size() && tokens_[j].kind != Token::Kind::kNewline && !tokens_[j].is("->")) ++j;
@@ -82,6 +83,8 @@ class Parser : ExpressionParser {
         end_of_line();
       } else if (at("I") || peek().kind == Token::Kind::kString) {
         skip_line();
+      } else if (peek().kind == Token::Kind::kName && peek(1).is("=")) {
+        shared_declaration();
       } else {
         function();
       }
@@ -89,8 +92,20 @@ class Parser : ExpressionParser {
     accept_kind(Token::Kind::kDedent);
   }
 
+  // A variable or buffer that several functions use.
+  void shared_declaration() {
+    names_ = module_names_;
+    undo_.clear();
+    SpanId s = span_here();
+    std::string_view name = tokens_[at_].text;
+    at_ += 2;
+    if (!error && assignment(name, s)) fail("expected a declaration, got a statement", "statements belong into functions");
+    module_names_ = names_;
+  }
+
   void function() {
-    names_.clear();
+    names_ = module_names_;
+    undo_.clear();
     func_attrs_.reset();
     flags_.clear();
     Function f{};
@@ -179,7 +194,7 @@ class Parser : ExpressionParser {
   const Stmt* block() {
     end_of_line();
     if (!error && !accept_kind(Token::Kind::kIndent)) fail("expected an indented block, got " + got());
-    const Stmt* s = rest();
+    const Stmt* s = scope([&] { return rest(); });
     accept_kind(Token::Kind::kDedent);
     return s;
   }
@@ -306,6 +321,7 @@ class Parser : ExpressionParser {
       const Stmt* bind = nullptr;
       const Buffer* b = view_of(name, s, bind);
       end_of_line();
+      if (what == "Buffer") names_[name].forward = true;
       if (error || what == "Buffer") return nullptr;
       const Stmt* decl = b_.add(DeclBuffer{{StmtKind::kDeclBuffer, s}, b});
       return bind ? b_.seq({bind, decl}) : decl;
@@ -313,7 +329,7 @@ class Parser : ExpressionParser {
     // x = T.int32(): a variable that nothing defines.
     Type t = type();
     end_of_line();
-    if (!error) define_var(name, t, s);
+    if (!error) declare_var(name, t, s);
     return nullptr;
   }
 
@@ -382,14 +398,16 @@ class Parser : ExpressionParser {
     if (error) return nullptr;
     if (what == "alloc_local") l.scope = "local";
     if (what == "alloc_shared") l.scope = "shared";
-    Symbol& old = names_[name];
+    const Symbol old = names_[name];
     Type t = l.type.value_or(Type{kHandle, b_.pointer(l.buffer.dtype, l.scope)});
-    bool again = old.buffer && old.buffer->dtype == l.buffer.dtype && old.buffer->scope() == l.scope &&
+    // A T.Buffer above it speaks of the buffer before it is there.
+    bool again = old.buffer && old.forward && !old.ended && old.buffer->dtype == l.buffer.dtype && old.buffer->scope() == l.scope &&
                  old.buffer->shape.size() == l.buffer.shape.size() &&
                  std::equal(old.buffer->shape.begin(), old.buffer->shape.end(), l.buffer.shape.begin(), same);
     l.buffer.name = b_.string(name);
     l.buffer.span = s;
-    l.buffer.data = again ? old.buffer->data : b_.var(name, t.dtype, t.pointer, s);
+    const Var* data = l.data ? l.data->as<Var>() : nullptr;
+    l.buffer.data = data ? data : again ? old.buffer->data : b_.var(name, t.dtype, t.pointer, s);
     return b_.add(AllocBuffer{{StmtKind::kAllocBuffer, s}, define_buffer(name, l.buffer), l.annotations});
   }
   // A buffer over a pointer; `bind` is set when the pointer is an expression and gets a variable of its own.
@@ -520,10 +538,12 @@ class Parser : ExpressionParser {
         if (tokens_[i].is("as") && i + 1 < tokens_.size()) name = tokens_[i + 1].text;
       }
       std::string_view env_name;
+      size_t mark = undo_.size();
       Launch l = launch_thread(name, env_name);
       if (accept("as")) identifier("a thread variable");
       expect(":");
       const Stmt* body = block();
+      end_scope(mark);
       return error ? nullptr : b_.add(ThreadExtent{{StmtKind::kThreadExtent, s}, l.var, l.tag, l.extent, body});
     }
     fail("expected T.attr or T.launch_thread, got " + got(), "blocks (T.sblock) are lowered before a module gets here");
@@ -587,8 +607,10 @@ class Parser : ExpressionParser {
     expect(")");
     expect(":");
     if (error) return nullptr;
-    f.var = define_var(names[0], {dtype.value_or(f.extent->dtype)}, s);
-    f.body = block();
+    f.body = scope([&] {
+      f.var = define_var(names[0], {dtype.value_or(f.extent->dtype)}, s);
+      return block();
+    });
     return error ? nullptr : b_.add(f);
   }
   ForKind loop_kind() {
@@ -661,8 +683,10 @@ class Parser : ExpressionParser {
     if (error) return nullptr;
     if ((depth_ += static_cast<int>(names.size())) > kMaxDepth) fail("nested more than " + std::to_string(kMaxDepth) + " levels deep");
     std::vector<const Var*> vars;
-    for (size_t i = 0; i < names.size(); ++i) vars.push_back(define_var(names[i], {extents[i]->dtype}, s));
-    const Stmt* body = error ? nullptr : block();
+    const Stmt* body = scope([&] {
+      for (size_t i = 0; i < names.size(); ++i) vars.push_back(define_var(names[i], {extents[i]->dtype}, s));
+      return error ? nullptr : block();
+    });
     depth_ -= static_cast<int>(names.size());
     if (error) return nullptr;
     for (size_t i = names.size(); i-- > 0;) {
@@ -674,6 +698,7 @@ class Parser : ExpressionParser {
 
   bool saw_class_ = false;
   std::vector<std::string_view> flags_;
+  std::unordered_map<std::string_view, Symbol> module_names_;
   std::optional<size_t> func_attrs_;  // token after the '(' of T.func_attr
   std::unordered_map<std::string_view, std::string_view> env_threads_;
 };

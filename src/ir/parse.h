@@ -26,11 +26,13 @@ struct Type {
   const PointerType* pointer = nullptr;
 };
 
-// What a name means. Names live to the end of their function, as in Python; a later definition takes a name over. The same name with the
-// same type is the same variable.
+// What a name means. A definition lives to the end of its block; after that its name still finds it, as in Python, until another takes the
+// name over.
 struct Symbol {
   const Var* var = nullptr;
   const Buffer* buffer = nullptr;
+  bool forward = false;  // declared by `i = T.int32()`: the definitions that follow are of this variable
+  bool ended = false;    // its block is over
 };
 
 // Reads expressions, types and attribute values off a token list. After the first error every call returns quickly with dummies; the caller
@@ -74,7 +76,18 @@ class ExpressionParser {
   Value value();
   const Value* map_value();
   Value plain(const Expr* e);
+  // Runs `body` in a scope of its own.
+  template <class F>
+  auto scope(F&& body) {
+    size_t mark = undo_.size();
+    auto result = body();
+    end_scope(mark);
+    return result;
+  }
+  void end_scope(size_t mark);
+  void define(std::string_view name, Symbol s);
   const Var* define_var(std::string_view name, Type t, SpanId span);
+  void declare_var(std::string_view name, Type t, SpanId span);
   const Buffer* define_buffer(std::string_view name, const Buffer& b);
   const Buffer* find_buffer(std::string_view name);
   void skip_balanced();
@@ -86,6 +99,8 @@ class ExpressionParser {
   size_t at_ = 0;
   int depth_ = 0;  // blocks and brackets that are open
   std::unordered_map<std::string_view, Symbol> names_;
+  std::vector<std::pair<std::string_view, Symbol>> undo_;   // what the names meant before the definitions of the open scopes
+  bool tilelang_ = true;                                    // whose text it is, for the few operators that both compilers have
   std::unordered_map<std::string_view, DataType> returns_;  // of the module's functions
 
  private:

@@ -279,7 +279,7 @@ Parsed ExpressionParser::name() {
   }
   if (id == "metadata") return fail_at(where, "a value that was left out of the text", "print the module with show_meta=True"), dummy();
   auto it = names_.find(id);
-  if (it == names_.end()) {
+  if (it == names_.end() || (!it->second.var && !it->second.buffer)) {
     fail_at(where, "'" + std::string(id.substr(0, 60)) + "' is not defined");
     return dummy();
   }
@@ -318,14 +318,25 @@ std::vector<const Expr*> ExpressionParser::indices(int& depth) {
   };
   while (!error) {
     const Token& where = peek();
+    size_t begin = at_;
     Parsed start = expression();
     depth = std::max(depth, start.depth);
+    size_t end = at_;
     if (accept(":")) {
-      const Expr* stop = expression().expr;
+      // The usual `start:start + n` repeats the text of the start.
+      bool repeats = at_ + (end - begin) < tokens_.size() && tokens_[at_ + (end - begin)].is("+");
+      for (size_t i = begin; repeats && i < end; ++i) repeats = tokens_[i].text == tokens_[i + (at_ - begin)].text;
+      const Expr* stop;
+      if (repeats) {
+        at_ += end - begin + 1;
+        stop = b_.binary(ExprKind::kAdd, start.expr, expression(kUnary).expr);
+      } else {
+        stop = expression().expr;
+      }
       if (stop->dtype != start.expr->dtype && stop->as<IntImm>()) stop = constant_like(stop, start.expr->dtype);
       auto [a, from] = split(start.expr);
       auto [b, to] = split(stop);
-      bool whole = b && !error && same(b, start.expr);  // start + n, whatever start is
+      bool whole = b && !error && (repeats || same(b, start.expr));  // start + n, whatever start is
       int64_t length = whole ? to : to - from, step = 1;
       bool known = whole || (!a && !b) || (a && b && same(a, b));
       if (accept(":")) step = integer_literal();
@@ -394,10 +405,11 @@ Parsed ExpressionParser::let() {
       fail("expected 'type', got " + got());
   }
   bool has_dtype = at("dtype");
-  size_t tail = at_;
+  size_t tail = at_, mark = undo_.size();
   const Var* var = define_var(name, t, 0);
   at_ = body;
   Parsed result = expression();
+  end_scope(mark);
   expect(",");
   if (!at("where")) fail("expected 'where', got " + got());
   if (error) return dummy();
@@ -483,7 +495,7 @@ Parsed ExpressionParser::finish_call(Type t, Op op, std::string_view name, std::
 }
 
 Parsed ExpressionParser::op_call(std::string_view name, const Token& where) {
-  Op op = op_of_short_name(name);
+  Op op = op_of_short_name(name, tilelang_);
   if (op == Op::kUnknown) {
     fail_at(where, "'T." + std::string(name.substr(0, 60)) + "' is not known",
             "an operator of a newer compiler is written T.call_intrin(dtype, \"tirx.name\", ...)");
@@ -738,14 +750,48 @@ Value ExpressionParser::value() {
 
 // ---- names ------------------------------------------------------------------------------------------------------------
 
+void ExpressionParser::define(std::string_view name, Symbol s) {
+  Symbol& old = names_[name];
+  undo_.emplace_back(name, old.ended ? Symbol{} : old);
+  old = s;
+}
+
+void ExpressionParser::end_scope(size_t mark) {
+  for (; undo_.size() > mark; undo_.pop_back()) {
+    auto& [name, old] = undo_.back();
+    if (old.var || old.buffer)
+      names_[name] = old;
+    else
+      names_[name].ended = true;
+  }
+}
+
+namespace {
+
+bool is_var(const Symbol& s, Type t) {
+  if (!s.var || s.ended || s.var->dtype != t.dtype) return false;
+  const PointerType *a = s.var->pointer, *b = t.pointer;
+  return a == b || (a && b && a->element == b->element && a->scope == b->scope);
+}
+
+}  // namespace
+
 const Var* ExpressionParser::define_var(std::string_view name, Type t, SpanId span) {
   Symbol& s = names_[name];
-  auto same_pointer = [](const PointerType* a, const PointerType* b) {
-    return a == b || (a && b && a->element == b->element && a->scope == b->scope);
-  };
-  if (s.var && !s.buffer && s.var->dtype == t.dtype && same_pointer(s.var->pointer, t.pointer)) return s.var;
-  s = {b_.var(name, t.dtype, t.pointer, span), nullptr};
-  return s.var;
+  if (s.forward && is_var(s, t)) return s.var;
+  const Var* v = b_.var(name, t.dtype, t.pointer, span);
+  define(name, {v});
+  return v;
+}
+
+// `i = T.int32()`. Of a variable in scope it says that there are more definitions of it.
+void ExpressionParser::declare_var(std::string_view name, Type t, SpanId span) {
+  Symbol& s = names_[name];
+  if (is_var(s, t)) {
+    s.forward = true;
+  } else {
+    define(name, {b_.var(name, t.dtype, t.pointer, span), nullptr, true});
+  }
 }
 
 const Buffer* ExpressionParser::define_buffer(std::string_view name, const Buffer& b) {
@@ -757,8 +803,10 @@ const Buffer* ExpressionParser::define_buffer(std::string_view name, const Buffe
   bool again = old && old->data == b.data && old->dtype == b.dtype && same_list(old->shape, b.shape) &&
                same_list(old->strides, b.strides) && old->data_alignment == b.data_alignment && old->offset_factor == b.offset_factor &&
                (old->elem_offset == b.elem_offset || (old->elem_offset && b.elem_offset && same(old->elem_offset, b.elem_offset)));
-  if (!again) s = {nullptr, b_.add(b)};
-  return s.buffer;
+  if (again) return old;
+  const Buffer* made = b_.add(b);
+  define(name, {nullptr, made});
+  return made;
 }
 
 const Buffer* ExpressionParser::find_buffer(std::string_view name) {

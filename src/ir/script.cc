@@ -72,11 +72,10 @@ bool is_reserved(std::string_view name) {
   return std::binary_search(std::begin(kNames), std::end(kNames), name);
 }
 
-Op op_of_short_name(std::string_view name) {
-  std::string full = "tirx." + std::string(name);
-  Op op = find_op(full);
-  if (op == Op::kUnknown) op = find_op("tl." + std::string(name));
-  return op;
+Op op_of_short_name(std::string_view name, bool tilelang) {
+  Op of_tvm = find_op("tirx." + std::string(name)), of_tilelang = find_op("tl." + std::string(name));
+  bool first = of_tvm == Op::kUnknown || (tilelang && of_tilelang != Op::kUnknown);
+  return first ? of_tilelang : of_tvm;
 }
 
 std::string_view short_name(Op op) {
@@ -89,7 +88,8 @@ std::string_view short_name(Op op) {
     for (size_t i = 0; i < table->size(); ++i) {
       std::string_view& name = (*table)[i];
       std::string_view rest = name.substr(name.find('.') + 1);
-      bool leads_back = op_of_short_name(rest) == static_cast<Op>(i + 2) && !is_reserved(rest);
+      auto op = static_cast<Op>(i + 2);
+      bool leads_back = op_of_short_name(rest, false) == op && op_of_short_name(rest, true) == op && !is_reserved(rest);
       name = leads_back ? rest : std::string_view();
     }
     return table;

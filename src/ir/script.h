@@ -10,8 +10,8 @@ namespace kiln::ir::script {
 
 // Names of the T namespace that are syntax of the text form, so that an operator of that name needs its explicit form.
 bool is_reserved(std::string_view name);
-// The operator that `T.<name>` means: "tirx." first, then "tl."; kUnknown when there is none.
-Op op_of_short_name(std::string_view name);
+// The operator that `T.<name>` means: "tirx.<name>" or "tl.<name>"; where there are both, whose text it is decides. kUnknown for none.
+Op op_of_short_name(std::string_view name, bool tilelang);
 // `name` in `T.<name>` for an operator, or empty when only the explicit form says it.
 std::string_view short_name(Op op);
 // The dtype that a call of `op` has when the text does not say it; false when there is none (too few arguments, explicit rules).
