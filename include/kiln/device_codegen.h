@@ -56,6 +56,7 @@ struct Candidate {
   bool matches = false;
   std::string origin;  // "manifest c", "library /…", "registered by the program"
   std::string reason;  // why not, when it does not match
+  const DeviceCodegen* codegen = nullptr;
 };
 // What a resolution did, for `kiln resolve --explain`.
 struct Explanation {

@@ -1,0 +1,154 @@
+// Cases in processes of their own, so that a kernel that crashes or hangs costs one case.
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+
+#include "cases/run.h"
+
+namespace kiln::cases {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// An outcome as bytes: fields with their length in front.
+void put(std::string& out, std::string_view s) {
+  uint64_t n = s.size();
+  out.append(reinterpret_cast<const char*>(&n), sizeof n).append(s);
+}
+std::string pack(const Outcome& o) {
+  std::string out;
+  put(out, std::string(1, static_cast<char>(o.state)));
+  put(out, o.reason);
+  put(out, o.codegen);
+  for (const driver::Timing& t : o.times) {
+    put(out, t.step);
+    put(out, std::string_view(reinterpret_cast<const char*>(&t.milliseconds), sizeof t.milliseconds));
+  }
+  return out;
+}
+bool unpack(std::string_view in, Outcome& o) {
+  std::vector<std::string> fields;
+  while (in.size() >= 8) {
+    uint64_t n;
+    std::memcpy(&n, in.data(), 8);
+    in.remove_prefix(8);
+    if (n > in.size()) return false;
+    fields.emplace_back(in.substr(0, n));
+    in.remove_prefix(n);
+  }
+  if (!in.empty() || fields.size() < 3 || fields[0].size() != 1) return false;
+  o.state = static_cast<Outcome::State>(fields[0][0]);
+  o.reason = fields[1];
+  o.codegen = fields[2];
+  for (size_t i = 3; i + 1 < fields.size(); i += 2) {
+    driver::Timing t{fields[i], 0};
+    std::memcpy(&t.milliseconds, fields[i + 1].data(), sizeof t.milliseconds);
+    o.times.push_back(t);
+  }
+  return true;
+}
+
+struct Worker {
+  pid_t pid;
+  int fd;
+  size_t index;
+  std::string bytes;
+  Clock::time_point deadline;
+};
+
+void write_all(int fd, const std::string& bytes) {
+  for (size_t at = 0; at < bytes.size();) {
+    ssize_t n = write(fd, bytes.data() + at, bytes.size() - at);
+    if (n < 0 && errno != EINTR) return;
+    if (n > 0) at += static_cast<size_t>(n);
+  }
+}
+
+double timeout_seconds() {
+  const char* text = std::getenv("KILN_CASE_TIMEOUT");
+  double v = text ? std::strtod(text, nullptr) : 0;
+  return v > 0 ? v : 300;
+}
+
+Outcome finish(Worker& w, const std::string& folder, bool timed_out) {
+  close(w.fd);
+  if (timed_out) kill(w.pid, SIGKILL);
+  int status = 0;
+  while (waitpid(w.pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  Outcome o;
+  o.folder = folder;
+  if (timed_out) {
+    o.reason = "did not end within " + std::to_string(static_cast<int>(timeout_seconds())) + " s (KILN_CASE_TIMEOUT sets another limit)";
+  } else if (WIFSIGNALED(status)) {
+    o.reason = std::string("crashed: ") + strsignal(WTERMSIG(status));
+  } else if (!unpack(w.bytes, o)) {
+    o.reason = "the process of the case ended early with status " + std::to_string(WEXITSTATUS(status));
+  }
+  return o;
+}
+
+}  // namespace
+
+void run_cases(const std::vector<std::string>& folders, const RunOptions& options, int jobs,
+               const std::function<void(const Outcome&)>& done) {
+  std::vector<Worker> workers;
+  std::map<size_t, Outcome> finished;  // ahead of their turn
+  size_t next = 0, reported = 0;
+  while (reported < folders.size()) {
+    while (next < folders.size() && workers.size() < static_cast<size_t>(std::max(jobs, 1))) {
+      int fds[2];
+      if (pipe2(fds, O_CLOEXEC) != 0) break;
+      pid_t pid = fork();
+      if (pid == 0) {
+        close(fds[0]);
+        write_all(fds[1], pack(run_case(folders[next], options)));
+        _exit(0);  // no exit handlers: they belong to the parent
+      }
+      close(fds[1]);
+      if (pid < 0) {
+        close(fds[0]);
+        break;
+      }
+      workers.push_back(
+          {pid, fds[0], next++, {}, Clock::now() + std::chrono::milliseconds(static_cast<int64_t>(timeout_seconds() * 1000))});
+    }
+    if (workers.empty()) {
+      Outcome o;
+      o.folder = folders[next];
+      o.reason = "cannot start a process for the case";
+      finished[next++] = o;
+    }
+    std::vector<pollfd> fds;
+    for (const Worker& w : workers) fds.push_back({w.fd, POLLIN, 0});
+    poll(fds.data(), fds.size(), 200);
+    for (size_t i = workers.size(); i-- > 0;) {
+      Worker& w = workers[i];
+      bool over = false, late = Clock::now() > w.deadline;
+      if (fds[i].revents) {
+        char buffer[4096];
+        ssize_t n = read(w.fd, buffer, sizeof buffer);
+        if (n > 0) w.bytes.append(buffer, static_cast<size_t>(n));
+        over = n == 0;
+      }
+      if (!over && !late) continue;
+      finished[w.index] = finish(w, folders[w.index], !over);
+      workers.erase(workers.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+    for (auto it = finished.find(reported); it != finished.end(); it = finished.find(reported)) {
+      done(it->second);
+      finished.erase(it);
+      ++reported;
+    }
+  }
+}
+
+}  // namespace kiln::cases

@@ -1,0 +1,303 @@
+#include "cases/run.h"
+
+#include <dlpack/dlpack.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <regex>
+
+#include "base/small_float.h"
+#include "cases/compare.h"
+#include "runtime/call.h"
+
+namespace kiln::cases {
+
+namespace {
+
+using Milliseconds = std::chrono::duration<double, std::milli>;
+
+constexpr size_t kGuard = 64;  // bytes on either side that no kernel may touch
+constexpr char kPoison = '\xa5';
+
+// Memory of one tensor or workspace.
+struct Buffer {
+  std::vector<char> storage;
+  size_t offset = 0, bytes = 0;
+  std::vector<int64_t> shape;
+  ir::DataType dtype;
+
+  char* data() { return storage.data() + offset; }
+  void allocate(size_t n) {
+    bytes = n;
+    storage.assign(n + 2 * kGuard + 64, kPoison);
+    offset = kGuard + (64 - (reinterpret_cast<uintptr_t>(storage.data()) + kGuard) % 64) % 64;  // as allocators of tensors do
+  }
+  bool guards_intact() const {
+    auto poisoned = [](char c) { return c == kPoison; };
+    return std::all_of(storage.begin(), storage.begin() + static_cast<std::ptrdiff_t>(offset), poisoned) &&
+           std::all_of(storage.begin() + static_cast<std::ptrdiff_t>(offset + bytes), storage.end(), poisoned);
+  }
+};
+
+// Python's (?i) prefix is a flag here.
+Result<bool> matches(const std::string& pattern, const std::string& text) {
+  bool fold = pattern.starts_with("(?i)");
+  auto flags = std::regex::ECMAScript | (fold ? std::regex::icase : std::regex::flag_type{});
+  try {  // the library's only way to refuse a pattern
+    return std::regex_search(text, std::regex(pattern.substr(fold ? 4 : 0), flags));
+  } catch (const std::regex_error&) {
+    return Error{Code::kParse, "the pattern '" + pattern + "' is not a regular expression", "", ""};
+  }
+}
+
+class Runner {
+ public:
+  Runner(const Case& c, const RunOptions& options, Outcome& out) : case_(c), options_(options), out_(out) {}
+
+  void run() {
+    driver::BuildOptions build{options_.target, options_.codegen, true};
+    auto built = driver::build_file(case_.module, build);
+    if (!built) return refused(built.error());
+    out_.codegen = built->codegen;
+    out_.times = built->timings;
+    if (auto s = check_text(built->module.inspect_source()); !s) return fail(s.error().to_string());
+    if (auto s = prepare(); !s) return fail(s.error().to_string());
+    auto start = std::chrono::steady_clock::now();
+    if (auto s = launch_all(built->module); !s) return refused(s.error());
+    out_.times.push_back({"run", Milliseconds(std::chrono::steady_clock::now() - start).count()});
+    if (!case_.expect_error.empty()) return fail("expected an error that matches '" + case_.expect_error + "', but it built and ran");
+    if (!check_outputs()) return;
+    repeat(built->module);
+    out_.state = Outcome::State::kPassed;
+  }
+
+ private:
+  void fail(std::string reason) { out_.state = Outcome::State::kFailed, out_.reason = std::move(reason); }
+
+  // An error passes where the case expects one.
+  void refused(const Error& e) {
+    const std::string& pattern = case_.expect_error.empty() ? case_.expect_or_error : case_.expect_error;
+    std::string text = e.to_string();
+    if (pattern.empty()) return fail(text);
+    auto hit = matches(pattern, text);
+    if (!hit) return fail(hit.error().to_string());
+    if (!*hit) return fail("expected an error that matches '" + pattern + "', got: " + text);
+    out_.state = Outcome::State::kPassed;
+    out_.reason = "refused as expected: " + text;
+  }
+
+  Status check_text(const std::string& source) {
+    for (const auto* list : {&case_.text_must, &case_.text_must_not}) {
+      for (const std::string& pattern : *list) {
+        auto hit = matches(pattern, source);
+        if (!hit) return hit.error();
+        if (*hit == (list == &case_.text_must)) continue;
+        return Error{Code::kInternal, std::string("the printed source ") + (*hit ? "must not match '" : "must match '") + pattern + "'", "",
+                     ""};
+      }
+    }
+    return Ok{};
+  }
+
+  Result<std::vector<int64_t>> shape_of(const std::vector<std::string>& shape) {
+    std::vector<int64_t> out;
+    for (const std::string& text : shape) {
+      auto v = evaluate(text, case_.sizes);
+      if (!v) return v.error();
+      out.push_back(as_integer(*v));
+      if (out.back() < 0) return Error{Code::kParse, "a negative size '" + text + "'", case_.folder, ""};
+    }
+    return out;
+  }
+  static Result<size_t> bytes_of(const std::vector<int64_t>& shape, ir::DataType t) {
+    int64_t n = t.element_bytes() * std::max<int>(t.lanes, 1);
+    for (int64_t d : shape) {
+      if (__builtin_mul_overflow(n, d, &n) || n > (int64_t{1} << 36)) return Error{Code::kParse, "a tensor of more than 64 GiB", "", ""};
+    }
+    return static_cast<size_t>(n);
+  }
+
+  Status prepare() {
+    for (const Param& p : case_.params) {
+      if (!p.is_tensor) continue;
+      if (auto s = prepare(p, buffers_[p.name]); !s) return s;
+    }
+    for (const Workspace& w : case_.workspaces) {
+      auto shape = shape_of(w.shape);
+      if (!shape) return shape.error();
+      auto bytes = bytes_of(*shape, w.dtype);
+      if (!bytes) return bytes.error();
+      Buffer& b = workspaces_[w.name];
+      b.shape = *shape, b.dtype = w.dtype;
+      b.allocate(*bytes);
+    }
+    return Ok{};
+  }
+  // Memory of a parameter: the input's content, or poison for a pure output. The array's own shape is the tensor's: a strided parameter
+  // ships its whole storage.
+  Status prepare(const Param& p, Buffer& b) {
+    b.dtype = p.dtype;
+    std::string source = !p.input.empty() ? p.input : p.expected.empty() ? "" : p.expected[0].expected;
+    if (source.empty() || p.sparse) {
+      auto shape = shape_of(p.shape);
+      if (!shape) return shape.error();
+      auto bytes = bytes_of(*shape, p.dtype);
+      if (!bytes) return bytes.error();
+      b.shape = *shape;
+      b.allocate(*bytes);
+      if (p.sparse) return fill_sparse(p, b);
+      return Ok{};
+    }
+    auto a = read_npy(source);
+    if (!a) return a.error();
+    if (a->item_bytes != p.dtype.element_bytes()) {
+      return Error{Code::kParse,
+                   fmt::format("parameter '{}' is {}, its array has elements of {} bytes", p.name, ir::to_string(p.dtype), a->item_bytes),
+                   source, ""};
+    }
+    b.shape = a->shape;
+    b.allocate(a->data.size());
+    if (!p.input.empty() && !a->data.empty()) std::memcpy(b.data(), a->data.data(), a->data.size());
+    return Ok{};
+  }
+  Status fill_sparse(const Param& p, Buffer& b) {
+    size_t item = static_cast<size_t>(p.dtype.element_bytes());
+    auto bits = [&](double v) { return p.dtype.is_floating() ? encode_float(p.dtype, v) : static_cast<uint64_t>(static_cast<int64_t>(v)); };
+    uint64_t fill = bits(p.sparse->fill);
+    for (size_t i = 0; i < b.bytes / item; ++i) std::memcpy(b.data() + i * item, &fill, item);
+    for (auto [index, v] : p.sparse->elements) {
+      if (index < 0 || static_cast<size_t>(index) >= b.bytes / item)
+        return Error{Code::kParse, "a sparse element past the buffer's end", case_.folder, ""};
+      uint64_t x = bits(v);
+      std::memcpy(b.data() + static_cast<size_t>(index) * item, &x, item);
+    }
+    return Ok{};
+  }
+
+  Status launch_all(const Module& module) {
+    for (const Launch& l : case_.launches) {
+      if (auto s = launch(module, l); !s) return s;
+    }
+    return Ok{};
+  }
+  Status launch(const Module& module, const Launch& l) {
+    std::vector<std::unique_ptr<DLTensor>> tensors;
+    std::vector<runtime::Argument> args;
+    for (const Argument& a : l.args) {
+      switch (a.kind) {
+        case Argument::Kind::kTensor:
+        case Argument::Kind::kWorkspace: {
+          auto& from = a.kind == Argument::Kind::kTensor ? buffers_ : workspaces_;
+          auto it = from.find(a.name);
+          if (it == from.end()) return Error{Code::kParse, "argument '" + a.name + "' names no tensor of the case", case_.folder, ""};
+          tensors.push_back(tensor(it->second, a.byte_offset));
+          args.push_back(runtime::Argument::of(tensors.back().get()));
+          break;
+        }
+        case Argument::Kind::kScalar: {
+          auto v = evaluate(a.value, case_.sizes);
+          if (!v) return v.error();
+          if (a.dtype.is_floating())
+            args.push_back(runtime::Argument::of(v->index() == 0 ? static_cast<double>(std::get<0>(*v)) : std::get<1>(*v)));
+          else
+            args.push_back(runtime::Argument::of(as_integer(*v)));
+          break;
+        }
+        case Argument::Kind::kTensorMap:
+          return Error{Code::kUnsupported, "a tensor map argument cannot be made on this device", case_.folder, ""};
+      }
+    }
+    return runtime::call(module, l.kernel, args);
+  }
+  std::unique_ptr<DLTensor> tensor(Buffer& b, int64_t byte_offset) {
+    auto t = std::make_unique<DLTensor>();
+    t->data = b.data();
+    t->device = {kDLCPU, 0};
+    t->ndim = static_cast<int32_t>(b.shape.size());
+    t->dtype = {static_cast<uint8_t>(b.dtype.code), b.dtype.bits, b.dtype.lanes};
+    t->shape = b.shape.data();
+    t->byte_offset = static_cast<uint64_t>(byte_offset);
+    return t;
+  }
+
+  // A case's outputs must all follow one policy, where it offers several.
+  bool check_outputs() {
+    for (auto& [name, b] : buffers_) {
+      if (!b.guards_intact()) return fail("the kernel wrote outside parameter '" + name + "'"), false;
+    }
+    if (!case_.compare) return true;
+    for (const Param& p : case_.params) {
+      if (!p.is_tensor || p.expected.empty()) continue;
+      std::optional<Array> mask;
+      if (!p.dont_care.empty()) {
+        auto m = read_npy(p.dont_care);
+        if (!m) return fail(m.error().to_string()), false;
+        mask = std::move(*m);
+      }
+      std::string first, matched;
+      bool hit = false;
+      for (const Alternative& a : p.expected) {
+        auto expected = read_npy(a.expected);
+        if (!expected) return fail(expected.error().to_string()), false;
+        if (expected->data.size() != buffers_[p.name].bytes)
+          return fail("output '" + p.name + "' and its expected array differ in size"), false;
+        std::string wrong = compare(p, *expected, buffers_[p.name].data(), mask ? &*mask : nullptr);
+        if (wrong.empty()) {
+          hit = true, matched = a.policy;
+          break;
+        }
+        if (first.empty()) first = wrong;
+      }
+      if (!hit) return fail("output '" + p.name + "': " + (p.expected.size() > 1 ? "no policy matches; " : "") + first), false;
+      if (!matched.empty()) out_.reason = "policy " + matched;
+    }
+    return true;
+  }
+
+  void repeat(const Module& module) {
+    std::vector<double> times;
+    for (int i = 0; i < options_.repeat; ++i) {
+      auto start = std::chrono::steady_clock::now();
+      if (!launch_all(module)) return;
+      times.push_back(Milliseconds(std::chrono::steady_clock::now() - start).count());
+    }
+    if (times.empty()) return;
+    std::sort(times.begin(), times.end());
+    out_.times.push_back({"median", times[times.size() / 2]});
+  }
+
+  const Case& case_;
+  const RunOptions& options_;
+  Outcome& out_;
+  std::map<std::string, Buffer> buffers_, workspaces_;
+};
+
+}  // namespace
+
+Outcome run_case(const std::string& folder, const RunOptions& options) {
+  Outcome out;
+  out.folder = folder;
+  auto c = read_case(folder);
+  if (!c) {
+    out.reason = c.error().to_string();
+    return out;
+  }
+  // A target that nothing here serves is no failure of the case.
+  auto target = Target::parse(options.target.value_or(c->target));
+  if (target && !options.codegen) {
+    auto allowed = allowed_device_codegens_for_target(*target);
+    if (allowed && allowed->empty()) {
+      out.state = Outcome::State::kSkipped;
+      out.reason = "no device codegen here serves target kind '" + target->kind() + "'";
+      return out;
+    }
+  }
+  Runner(*c, options, out).run();
+  return out;
+}
+
+}  // namespace kiln::cases

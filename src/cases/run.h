@@ -1,0 +1,35 @@
+// Builds and runs cases.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cases/case.h"
+#include "driver/driver.h"
+
+namespace kiln::cases {
+
+struct RunOptions {
+  std::optional<std::string> target, codegen;  // instead of the case's own
+  int repeat = 0;                              // extra launches that are timed
+};
+
+struct Outcome {
+  enum class State : uint8_t { kPassed, kFailed, kSkipped };
+  std::string folder;
+  State state = State::kFailed;
+  std::string reason;  // why it failed or was skipped; for a pass, what was expected (a policy, an error)
+  std::string codegen;
+  std::vector<driver::Timing> times;  // ms; "run" is the first execution, "median" of the repeats
+};
+
+// One case, in this process: a kernel that crashes takes the process with it.
+Outcome run_case(const std::string& folder, const RunOptions& options);
+
+// Each case in a process of its own, `jobs` at a time, stopped after KILN_CASE_TIMEOUT seconds (default 300). `done` gets the outcomes in
+// the order of `folders`. Call it before the process starts a thread.
+void run_cases(const std::vector<std::string>& folders, const RunOptions& options, int jobs,
+               const std::function<void(const Outcome&)>& done);
+
+}  // namespace kiln::cases

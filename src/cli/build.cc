@@ -1,0 +1,80 @@
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "cli/cli.h"
+#include "driver/driver.h"
+
+namespace kiln::cli {
+
+namespace {
+
+// Writes beside the file and renames, so that the file is whole or as it was.
+Status write_file(const std::string& path, const std::string& bytes) {
+  struct stat info;
+  if (stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {  // a device or a pipe cannot be renamed over
+    int fd = open(path.c_str(), O_WRONLY | O_CLOEXEC);
+    bool fine = fd >= 0 && write(fd, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size());
+    if (fd >= 0) close(fd);
+    return fine ? Status(Ok{}) : Error{Code::kIo, std::string("cannot write: ") + std::strerror(errno), path, ""};
+  }
+  std::string temporary = path + ".XXXXXX";
+  int fd = mkstemp(temporary.data());
+  if (fd < 0) return Error{Code::kIo, std::string("cannot write: ") + std::strerror(errno), path, ""};
+  size_t at = 0;
+  while (at < bytes.size()) {
+    ssize_t n = write(fd, bytes.data() + at, bytes.size() - at);
+    if (n < 0 && errno != EINTR) break;
+    if (n > 0) at += static_cast<size_t>(n);
+  }
+  mode_t mask = umask(0);
+  umask(mask);
+  bool fine = at == bytes.size() && fchmod(fd, 0666 & ~mask) == 0;
+  fine = close(fd) == 0 && fine && rename(temporary.c_str(), path.c_str()) == 0;
+  if (fine) return Ok{};
+  Error e{Code::kIo, std::string("cannot write: ") + std::strerror(errno), path, ""};
+  unlink(temporary.c_str());
+  return e;
+}
+
+}  // namespace
+
+int build(const BuildArgs& a) {
+  driver::BuildOptions options;
+  if (!a.target.empty()) options.target = a.target;
+  if (!a.codegen.empty()) options.codegen = a.codegen;
+  options.compile = false;  // artifacts are made when asked for
+  auto built = driver::build_file(a.module, options);
+  if (!built) return report(built.error(), a.json);
+  auto bytes = built->module.artifact(a.emit);
+  if (!bytes) return report(bytes.error(), a.json);
+  bool to_stdout = a.output.empty() || a.output == "-";
+  bool text = a.emit == "source" || a.emit == "ptx" || a.emit == "ll" || a.emit == "asm";
+  if (to_stdout && !text && isatty(STDOUT_FILENO)) {
+    return report({Code::kInvalidArgument, "a binary artifact is not written to a terminal", "", "pass -o FILE"}, a.json);
+  }
+  if (!to_stdout) {
+    if (auto s = write_file(a.output, *bytes); !s) return report(s.error(), a.json);
+  } else if (!a.json) {
+    bool fine = std::fwrite(bytes->data(), 1, bytes->size(), stdout) == bytes->size() && std::fflush(stdout) == 0;
+    if (!fine) return report({Code::kIo, std::string("cannot write: ") + std::strerror(errno), "standard output", ""}, false);
+  }
+  if (!a.json) return 0;
+  std::string kernels, times;
+  for (const std::string& k : built->module.functions()) kernels += (kernels.empty() ? "" : ", ") + quote(k);
+  for (const driver::Timing& t : built->timings)
+    times += fmt::format("{}{}: {:.3f}", times.empty() ? "" : ", ", quote(t.step), t.milliseconds);
+  fmt::print("{{\"target\": {}, \"codegen\": {}, \"emit\": {}, \"bytes\": {}, \"kernels\": [{}], \"times\": {{{}}}",
+             built->target.to_json(), quote(built->codegen), quote(a.emit), bytes->size(), kernels, times);
+  if (to_stdout && text) fmt::print(", \"text\": {}", quote(*bytes));
+  if (!to_stdout) fmt::print(", \"output\": {}", quote(a.output));
+  fmt::print("}}\n");
+  return 0;
+}
+
+}  // namespace kiln::cli

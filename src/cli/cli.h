@@ -1,0 +1,37 @@
+// The verbs of the command line. Each returns the exit status: 0 fine, 1 the work failed, 2 usage.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kiln/error.h"
+
+namespace kiln::cli {
+
+struct BuildArgs {
+  std::string module, target, codegen, emit = "source", output;
+  bool json = false;
+};
+int build(const BuildArgs& args);
+
+struct RunArgs {
+  std::vector<std::string> cases;
+  std::string target, codegen, device = "cpu";
+  bool check = false, json = false;
+  int repeat = 0, jobs = 0;
+};
+int run(const RunArgs& args);
+
+int print(const std::string& module, bool json);
+int verify(const std::vector<std::string>& modules, bool round_trip, bool json);
+int list(bool json);
+int resolve(const std::string& target, bool explain, bool json);
+int doctor(bool json);
+
+// Prints the error to stderr ("kiln: error: ..."), with `json` as an object on stdout too; returns 1.
+int report(const Error& error, bool json);
+// A JSON string, quoted.
+std::string quote(std::string_view text);
+
+}  // namespace kiln::cli

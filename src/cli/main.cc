@@ -1,0 +1,91 @@
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "cli/cli.h"
+
+namespace {
+
+using namespace kiln::cli;
+
+constexpr const char* kVersion = "0.1.0";
+
+void add_build(CLI::App& app, BuildArgs& a) {
+  CLI::App* c = app.add_subcommand("build", "Lower a module and write the artifact");
+  c->add_option("MODULE", a.module, "module file: JSON saved by TVM (.json, .json.gz), TVMScript text, or - for standard input")
+      ->required();
+  c->add_option("--target", a.target, "target, instead of the module's own: a kind, 'kind -key=value ...', or JSON")
+      ->envname("KILN_TARGET");
+  c->add_option("--codegen", a.codegen, "device codegen, instead of the first that matches the target")->envname("KILN_CODEGEN");
+  c->add_option("--emit", a.emit, "what to write")
+      ->check(CLI::IsMember({"source", "ptx", "cubin", "fatbin", "obj", "so", "ll", "asm"}))
+      ->envname("KILN_EMIT");
+  c->add_option("-o,--output", a.output, "file to write, whole or not at all (default: standard output)");
+  c->add_flag("--json", a.json, "print a JSON object about the build");
+  c->footer(
+      "Examples:\n  kiln build gemm.json\n  kiln build gemm.json.gz --target c --emit so -o gemm.so\n  cat gemm.py | kiln build - -o "
+      "gemm.c");
+}
+
+void add_run(CLI::App& app, RunArgs& a) {
+  CLI::App* c = app.add_subcommand("run", "Build and launch cases, and compare their outputs");
+  c->add_option("CASE", a.cases, "folder with case.json, or a folder of such folders")->required();
+  c->add_option("--target", a.target, "target, instead of the case's own")->envname("KILN_TARGET");
+  c->add_option("--codegen", a.codegen, "device codegen, instead of the first that matches the target")->envname("KILN_CODEGEN");
+  c->add_option("--device", a.device, "where to run: cpu")->envname("KILN_DEVICE");
+  c->add_flag("--check", a.check, "also check every memory access, on devices that can");
+  c->add_option("--repeat", a.repeat, "launch N times more and report the median time")
+      ->check(CLI::Range(0, 1000000))
+      ->envname("KILN_REPEAT");
+  c->add_option("--jobs", a.jobs, "cases at a time (default: the number of cores)")->check(CLI::Range(1, 1024))->envname("KILN_JOBS");
+  c->add_flag("--json", a.json, "print one JSON object a case on a line");
+  c->footer("Examples:\n  kiln run tests/corpus/corpus/c/gemm_cpu_256\n  kiln run tests/corpus --json\n  kiln run gemm --repeat 20");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{"kiln: device code from lowered tile programs"};
+  app.name("kiln");
+  app.require_subcommand(1);
+  app.set_version_flag("--version", std::string("kiln ") + kVersion);
+  app.footer("kiln VERB --help shows each verb's options and examples.\nExit status: 0 fine, 1 the work failed, 2 usage.");
+
+  BuildArgs build_args;
+  RunArgs run_args;
+  std::string module, target;
+  std::vector<std::string> modules;
+  bool json = false, round_trip = false, explain = false;
+
+  add_build(app, build_args);
+  add_run(app, run_args);
+  CLI::App* print_verb = app.add_subcommand("print", "Print a module as TVMScript");
+  print_verb->add_option("MODULE", module, "module file, or -")->required();
+  print_verb->footer("Example:\n  kiln print gemm.json.gz | less");
+  CLI::App* verify_verb = app.add_subcommand("verify", "Check modules; report every fault with its place");
+  verify_verb->add_option("MODULE", modules, "module files, -, or folders with modules below them")->required();
+  verify_verb->add_flag("--round-trip", round_trip, "also check that the printed text reads back to an equal module");
+  verify_verb->footer("Examples:\n  kiln verify gemm.json\n  kiln verify --round-trip tests/corpus");
+  CLI::App* list_verb = app.add_subcommand("list", "List backends and what each needs here");
+  list_verb->footer("Example:\n  kiln list");
+  CLI::App* resolve_verb = app.add_subcommand("resolve", "Say which device codegen serves a target");
+  resolve_verb->add_option("TARGET", target, "a kind, 'kind -key=value ...', or JSON")->required();
+  resolve_verb->add_flag("--explain", explain, "show every entry, what was loaded, and why not");
+  resolve_verb->footer("Examples:\n  kiln resolve c\n  kiln resolve 'cuda -arch=sm_90a' --explain");
+  CLI::App* doctor_verb = app.add_subcommand("doctor", "Show toolchains and devices found, and what to install for the rest");
+  doctor_verb->footer("Example:\n  kiln doctor");
+  for (CLI::App* verb : {print_verb, verify_verb, list_verb, resolve_verb, doctor_verb}) verb->add_flag("--json", json, "print JSON");
+
+  try {  // CLI11 reports usage by exceptions
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    int status = app.exit(e);
+    return status == 0 ? 0 : 2;
+  }
+  if (app.got_subcommand("build")) return build(build_args);
+  if (app.got_subcommand("run")) return run(run_args);
+  if (*print_verb) return print(module, json);
+  if (*verify_verb) return verify(modules, round_trip, json);
+  if (*list_verb) return list(json);
+  if (*resolve_verb) return resolve(target, explain, json);
+  return doctor(json);
+}
