@@ -465,8 +465,8 @@ class Parser : ExpressionParser {
     at_ += 3;
     expect("(");
     std::vector<Annotation> out;
-    if (at("{")) {
-      Value v = value();
+    Value v = value();
+    if (v.kind == Value::Kind::kMap && at(")")) {
       for (const KeyValue& kv : v.map) {
         const Value& x = kv.value;
         const Expr* e = x.kind == Value::Kind::kExpr     ? x.expr
@@ -478,11 +478,10 @@ class Parser : ExpressionParser {
         out.push_back({zero, std::string(kv.key.string), e});
       }
     } else {
-      Value node = value();
       expect(",");
       std::string key = string_literal();
       expect(",");
-      out.push_back({node, key, expr()});
+      out.push_back({v, key, expr()});
     }
     expect(")");
     return out;

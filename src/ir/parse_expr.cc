@@ -634,6 +634,11 @@ Parsed ExpressionParser::t_call(std::string_view name, const Token& where) {
     expect(")");
     return {b_.int_imm(t, v)};
   }
+  if (name == "StringImm") {
+    std::string text = string_literal();
+    expect(")");
+    return {b_.string_imm(text)};
+  }
   if (name == "call_intrin" || name == "call_function") {
     Type t = type();
     expect(",");
@@ -727,6 +732,8 @@ Value ExpressionParser::value() {
   } else if (at("T") && peek(2).is("comm_reducer")) {
     at_ += 3;
     skip_balanced();
+  } else if (at("T") && (peek(2).is("IntImm") || peek(2).is("StringImm"))) {
+    v.kind = Value::Kind::kExpr, v.expr = expr();  // a constant that is to stay an expression
   } else if (accept("float")) {
     expect("(");
     std::string s = string_literal();

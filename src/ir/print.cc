@@ -120,6 +120,7 @@ class Printer {
       out_ += ")\n";
     }
     if (m.functions.empty()) out_ += "    pass\n";
+    if (m.functions.size() > 1) declare_shared(m);
     for (size_t i = 0; i < m.functions.size(); ++i) {
       if (i) out_ += "\n";
       function(*m.functions[i]);
@@ -137,6 +138,11 @@ class Printer {
   }
 
  private:
+  struct VarName {
+    std::string text;
+    bool up_front = false, open_let = false;
+  };
+
   // ---- output -------------------------------------------------------------------------------------------------------
 
   void indent() { out_.append(static_cast<size_t>(depth_) * 4, ' '); }
@@ -221,8 +227,16 @@ class Printer {
   }
   const std::string& define(const Var* v) {
     auto [it, is_new] = vars_.try_emplace(v);
-    if (is_new) it->second = fresh(v->name);
-    return it->second;
+    if (is_new)
+      it->second.text = fresh(v->name);
+    else
+      up_front(it->first, it->second);
+    return it->second.text;
+  }
+  // A variable with several definitions is declared at the top of the function; each definition then is of that variable.
+  void up_front(const Var* v, VarName& n) {
+    if (!n.up_front) up_front_.push_back(v);
+    n.up_front = true;
   }
   void var(const Var* v) {
     if (plain_) {
@@ -230,20 +244,31 @@ class Printer {
       return;
     }
     auto it = vars_.find(v);
-    out_ += it != vars_.end() ? it->second : free_variable(v);
+    if (it == vars_.end()) {
+      out_ += free_variable(v);
+      return;
+    }
+    // The declaration of a buffer stands before the statement, outside of the lets around the buffer's use.
+    if (it->second.open_let && in_declaration_) up_front(v, it->second);
+    out_ += it->second.text;
   }
   // A variable that nothing has defined yet is declared on a line of its own, before the statement that uses it.
   const std::string& free_variable(const Var* v) {
     const std::string& name = define(v);
-    std::string line = name + " = ";
+    hoisted_.push_back(declaration(v, name));
+    return name;
+  }
+  // `i = T.int32()`
+  std::string declaration(const Var* v, std::string_view name) {
+    std::string line(name);
+    line += " = ";
     std::swap(out_, line);
     if (v->dtype == kHandle && v->pointer)
       type(v->dtype, v->pointer);
     else
       out_ += "T.", append_dtype(out_, v->dtype), out_ += "()";
     std::swap(out_, line);
-    hoisted_.push_back(std::move(line));
-    return name;
+    return line;
   }
   void buffer(const Buffer* b) {
     if (plain_) {
@@ -254,10 +279,12 @@ class Printer {
     if (it == buffers_.end()) {
       std::string line;
       std::swap(out_, line);
+      bool outer = std::exchange(in_declaration_, true);
       std::string name = fresh(b->name);
       out_ += name + " = T.Buffer(";
       layout(b, true);
       out_ += ")";
+      in_declaration_ = outer;
       std::swap(out_, line);
       hoisted_.push_back(std::move(line));
       it = buffers_.emplace(b, std::move(name)).first;
@@ -433,12 +460,11 @@ class Printer {
   }
 
   void let(const Let* e) {
-    std::string body;
-    std::swap(out_, body);
-    define(e->var);
-    expr(e->body, kLowest);
-    std::swap(out_, body);
-    out_ += "T.Let(", out_ += body, out_ += ", where={", var(e->var), out_ += ": ", expr(e->value, kLowest), out_ += "}";
+    std::string name(plain_ ? std::string(e->var->name) : define(e->var));
+    if (!plain_) vars_[e->var].open_let = true;
+    out_ += "T.Let(", expr(e->body, kLowest);
+    if (!plain_) vars_[e->var].open_let = false;
+    out_ += ", where={", out_ += name, out_ += ": ", expr(e->value, kLowest), out_ += "}";
     if (e->var->dtype != e->value->dtype || e->var->pointer) out_ += ", type=", type(e->var->dtype, e->var->pointer);
     end_call(e->dtype, e->body->dtype);
   }
@@ -551,9 +577,18 @@ class Printer {
         out_ += ")";
         return;
       case Value::Kind::kMap: return map(v.map);
-      case Value::Kind::kExpr: return expr(v.expr, kLowest);
+      case Value::Kind::kExpr: return expression_value(v.expr);
       case Value::Kind::kBuffer: return buffer(v.buffer);
     }
+  }
+  // A bare constant would read as a plain value.
+  void expression_value(const Expr* e) {
+    if (auto* i = e->as<IntImm>(); i && (i->dtype == kInt32 || i->dtype == kBool))
+      out_ += "T.IntImm(", dtype_text(i->dtype), out_ += ", ", number(i->value), out_ += ")";
+    else if (auto* s = e->as<StringImm>())
+      out_ += "T.StringImm(", text(s->value), out_ += ")";
+    else
+      expr(e, kLowest);
   }
   void map(List<KeyValue> items, std::string_view skip = {}) {
     out_ += "{";
@@ -648,7 +683,10 @@ class Printer {
       case StmtKind::kStore: return store(s->as<Store>());
       case StmtKind::kEvaluate: {
         const Expr* v = s->as<Evaluate>()->value;
-        if (v->kind == ExprKind::kCall) return expr(v, kLowest);
+        auto* c = v->as<Call>();
+        // Alone on a line these are statements of their own.
+        bool control = c && (c->op == Op::tirx_ret || c->op == Op::tirx_break_loop || c->op == Op::tirx_continue_loop);
+        if (c && !control) return expr(v, kLowest);
         out_ += "T.evaluate(", expr(v, kLowest), out_ += ")";
         return;
       }
@@ -688,13 +726,14 @@ class Printer {
     const Buffer* b = a->buffer;
     std::string args;
     std::swap(out_, args);
-    layout(b, false);
+    bool shared = !plain_ && vars_.contains(b->data);
+    layout(b, shared);
     std::swap(out_, args);
     std::string name = declare(b);
-    if (!plain_) vars_.try_emplace(b->data, name + ".data");
+    if (!shared && !plain_) vars_[b->data].text = name + ".data";
     out_ += name, out_ += " = T.alloc_buffer(", out_ += args;
     bool usual = b->data->pointer && b->data->pointer->element == b->dtype && b->data->dtype == kHandle;
-    if (!usual) out_ += ", type=", type(b->data->dtype, b->data->pointer);
+    if (!usual && !shared) out_ += ", type=", type(b->data->dtype, b->data->pointer);
     if (a->annotations && !a->annotations->map.empty()) out_ += ", annotations=", value(*a->annotations);
     out_ += ")";
   }
@@ -756,8 +795,40 @@ class Printer {
 
   // ---- functions ----------------------------------------------------------------------------------------------------
 
+  // Variables and buffers that several functions use are declared in the class.
+  void declare_shared(const Module& m) {
+    std::unordered_map<const void*, const Function*> first;
+    std::vector<const Var*> vars;
+    std::vector<const Buffer*> buffers;
+    for (const Function* f : m.functions) {
+      script::for_each_name(
+          *f,
+          [&](const Var* v) {
+            auto [it, is_new] = first.try_emplace(v, f);
+            if (!is_new && it->second && it->second != f) vars.push_back(v), it->second = nullptr;
+          },
+          [&](const Buffer* b) {
+            auto [it, is_new] = first.try_emplace(b, f);
+            bool elsewhere = !is_new && it->second && it->second != f;
+            if (elsewhere) buffers.push_back(b), it->second = nullptr;
+            return is_new || elsewhere;  // what a shared buffer mentions is shared
+          });
+    }
+    for (const Var* v : vars) line(declaration(v, define(v)));
+    for (const Buffer* b : buffers) {
+      std::string ignored;
+      std::swap(out_, ignored);
+      buffer(b);
+      std::swap(out_, ignored);
+      for (const std::string& text : std::exchange(hoisted_, {})) line(text);
+    }
+    for (auto& [v, n] : vars_) n.up_front = true;  // the class says it already
+    shared_vars_ = vars_, shared_buffers_ = buffers_, shared_taken_ = taken_;
+  }
+
   void function(const Function& f) {
-    vars_.clear(), buffers_.clear(), taken_.clear(), suffix_.clear(), hoisted_.clear();
+    vars_ = shared_vars_, buffers_ = shared_buffers_, taken_ = shared_taken_;
+    suffix_.clear(), hoisted_.clear(), up_front_.clear();
     const Value* symbol = f.attrs ? f.attrs->find("global_symbol") : nullptr;
     bool same_symbol = symbol && symbol->kind == Value::Kind::kString && symbol->string == f.name;
     bool named = is_identifier(f.name);
@@ -784,8 +855,12 @@ class Printer {
     std::swap(out_, before);
     block_item(f.body, true);
     std::swap(out_, before);
+    std::string attrs;
+    std::swap(out_, attrs);
     attributes(f, same_symbol ? "global_symbol" : "");
-    out_ += before;
+    std::swap(out_, attrs);
+    for (const Var* v : up_front_) line(declaration(v, vars_[v].text));
+    out_ += attrs, out_ += before;
     --depth_;
   }
   void attributes(const Function& f, std::string_view skip) {
@@ -803,9 +878,11 @@ class Printer {
   int depth_ = 0;
   bool in_slice_ = false;
   std::vector<std::string> hoisted_;
-  std::unordered_map<const Var*, std::string> vars_;
-  std::unordered_map<const Buffer*, std::string> buffers_;
-  std::unordered_set<std::string> taken_;
+  std::unordered_map<const Var*, VarName> vars_, shared_vars_;
+  std::unordered_map<const Buffer*, std::string> buffers_, shared_buffers_;
+  std::unordered_set<std::string> taken_, shared_taken_;
+  std::vector<const Var*> up_front_;
+  bool in_declaration_ = false;
   std::unordered_map<std::string, int> suffix_;
   std::unordered_map<std::string_view, DataType> returns_;
 };

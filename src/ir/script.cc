@@ -153,4 +153,53 @@ bool same(const Expr* a, const Expr* b) {
   return x.size() == y.size() && std::equal(x.begin(), x.end(), y.begin(), same);
 }
 
+namespace {
+
+struct NameWalk {
+  const std::function<void(const Var*)>& on_var;
+  const std::function<bool(const Buffer*)>& on_buffer;
+
+  void buffer(const Buffer* b) {
+    if (!on_buffer(b)) return;
+    on_var(b->data);
+    for (const Expr* e : b->shape) expr(e);
+    for (const Expr* e : b->strides) expr(e);
+    if (b->elem_offset) expr(b->elem_offset);
+  }
+  void expr(const Expr* root) {
+    visit(root, [&](const Expr* e) {
+      if (auto* v = e->as<Var>()) on_var(v);
+      if (auto* l = e->as<Let>()) on_var(l->var);
+      if (auto* l = e->as<Load>()) buffer(l->buffer);
+      if (auto* c = e->as<Call>()) value(c->annotations);
+    });
+  }
+  void value(const Value* v) {
+    if (!v) return;
+    if (v->expr) expr(v->expr);
+    if (v->buffer) buffer(v->buffer);
+    for (const Value& item : v->array) value(&item);
+    for (const KeyValue& kv : v->map) value(&kv.key), value(&kv.value);
+  }
+  void stmt(const Stmt* s) {
+    if (auto* f = s->as<For>()) on_var(f->var), value(f->annotations);
+    if (auto* b = s->as<Bind>()) on_var(b->var);
+    if (auto* t = s->as<ThreadExtent>()) on_var(t->var);
+    if (auto* a = s->as<AllocBuffer>()) buffer(a->buffer), value(a->annotations);
+    if (auto* d = s->as<DeclBuffer>()) buffer(d->buffer);
+    if (auto* st = s->as<Store>()) buffer(st->buffer);
+    if (auto* a = s->as<Attr>()) value(&a->node);
+  }
+};
+
+}  // namespace
+
+void for_each_name(const Function& f, const std::function<void(const Var*)>& on_var, const std::function<bool(const Buffer*)>& on_buffer) {
+  NameWalk walk{on_var, on_buffer};
+  for (const Var* p : f.params) on_var(p);
+  walk.value(f.attrs);
+  visit(
+      f.body, [&](const Stmt* s) { walk.stmt(s); }, [&](const Expr* e) { walk.expr(e); });
+}
+
 }  // namespace kiln::ir::script

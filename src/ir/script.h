@@ -1,6 +1,7 @@
 // What the TVMScript printer and parser share.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -18,5 +19,9 @@ std::string_view short_name(Op op);
 bool implied_dtype(Op op, List<const Expr*> args, DataType& dtype);
 // Structural sameness of two expressions, variables and buffers by address.
 bool same(const Expr* a, const Expr* b);
+
+// Calls `on_var` for every mention of a variable in the function, and `on_buffer` for every mention of a buffer; where that returns true,
+// what the buffer's layout mentions follows.
+void for_each_name(const Function& f, const std::function<void(const Var*)>& on_var, const std::function<bool(const Buffer*)>& on_buffer);
 
 }  // namespace kiln::ir::script
