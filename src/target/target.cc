@@ -84,7 +84,10 @@ static std::string quoted(const std::string& text) {
 
 static std::string option_text(const std::vector<std::string>& list) {
   std::string out;
-  for (const std::string& text : list) out += (out.empty() ? "" : ",") + quoted(text);
+  for (const std::string& text : list) {
+    if (!out.empty()) out += ',';
+    out += quoted(text);
+  }
   return out;
 }
 
