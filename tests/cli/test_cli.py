@@ -1,0 +1,234 @@
+"""The command line as a user meets it: exit statuses, texts, files. Run with the path of the built command."""
+import gzip
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+KILN = os.path.abspath(sys.argv.pop(1))
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+CORPUS = os.path.join(ROOT, "tests", "corpus")
+GEMM = os.path.join(CORPUS, "corpus", "c", "gemm_cpu_256")
+MODULE = os.path.join(GEMM, "device.json.gz")
+
+
+def kiln(*args, stdin=None, env=None, expect=0):
+    """Runs the command; returns stdout and stderr after checking the exit status."""
+    p = subprocess.run([KILN, *args], input=stdin, capture_output=True, env={**os.environ, **(env or {})}, timeout=300)
+    out, err = p.stdout.decode(errors="replace"), p.stderr.decode(errors="replace")
+    assert p.returncode == expect, f"kiln {' '.join(args)}: status {p.returncode}, expected {expect}\n{out}\n{err}"
+    return out, err
+
+
+class Usage(unittest.TestCase):
+    def test_help_has_examples(self):
+        out, _ = kiln("--help")
+        for verb in ("build", "run", "print", "verify", "list", "resolve", "doctor"):
+            self.assertIn(verb, out)
+            text, _ = kiln(verb, "--help")
+            self.assertIn("kiln " + verb, text)
+            self.assertIn("--json", text)
+
+    def test_bad_usage_is_status_2(self):
+        kiln(expect=2)
+        kiln("frobnicate", expect=2)
+        kiln("build", expect=2)
+        kiln("build", MODULE, "--emit", "gif", expect=2)
+        kiln("run", GEMM, "--repeat", "many", expect=2)
+
+
+class Build(unittest.TestCase):
+    def test_source_is_the_same_every_time(self):
+        first, _ = kiln("build", MODULE)
+        self.assertIn("int32_t", first)
+        self.assertEqual(first, kiln("build", MODULE)[0])
+
+    def test_from_standard_input_and_from_text(self):
+        source, _ = kiln("build", MODULE)
+        with open(MODULE, "rb") as f:
+            packed = f.read()
+        self.assertEqual(source, kiln("build", "-", stdin=packed)[0])
+        self.assertEqual(source, kiln("build", "-", stdin=gzip.decompress(packed))[0])
+        # Text makes names unique that a saved module may repeat; the signature has none of those.
+        def signature(text):
+            return next(line for line in text.splitlines() if line.startswith("int32_t "))
+
+        script, _ = kiln("print", MODULE)
+        self.assertEqual(signature(source), signature(kiln("build", "-", stdin=script.encode())[0]))
+
+    def test_output_file(self):
+        with tempfile.TemporaryDirectory(prefix="kiln ünï ") as folder:
+            path = os.path.join(folder, "out.c")
+            kiln("build", MODULE, "-o", path)
+            with open(path) as f:
+                self.assertEqual(f.read(), kiln("build", MODULE)[0])
+            self.assertEqual(os.listdir(folder), ["out.c"])
+            library = os.path.join(folder, "out.so")
+            kiln("build", MODULE, "--emit", "so", "-o", library)
+            with open(library, "rb") as f:
+                self.assertEqual(f.read(4), b"\x7fELF")
+
+    def test_a_failed_build_leaves_the_file_as_it_was(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "out.c")
+            with open(path, "w") as f:
+                f.write("precious")
+            kiln("build", os.path.join(folder, "none.json"), "-o", path, expect=1)
+            kiln("build", MODULE, "--target", "metl", "-o", path, expect=1)
+            with open(path) as f:
+                self.assertEqual(f.read(), "precious")
+            _, err = kiln("build", MODULE, "-o", os.path.join(folder, "no", "such", "out.c"), expect=1)
+            self.assertIn("cannot write: No such file or directory", err)
+
+    def test_errors(self):
+        _, err = kiln("build", MODULE, "--target", "metl", expect=1)
+        self.assertIn("target 'metl' is not known (did you mean 'metal'?", err)
+        _, err = kiln("build", MODULE, "--emit", "ptx", expect=1)
+        self.assertIn("this codegen does not make 'ptx' (it makes source, asm, obj, so)", err)
+        _, err = kiln("build", MODULE, "--codegen", "d", expect=1)
+        self.assertIn("no device codegen 'd' for target kind 'c' (available: c)", err)
+        _, err = kiln("build", MODULE, "--target", "cuda", expect=1)
+        self.assertIn("'cuda'", err)
+        out, _ = kiln("build", "/nonexistent.json", "--json", expect=1)
+        self.assertEqual(json.loads(out)["error"]["code"], "io")
+
+    def test_no_compiler(self):
+        env = {"PATH": "/nonexistent", "CC": ""}
+        self.assertIn("int32_t", kiln("build", MODULE, env=env)[0])
+        _, err = kiln("build", MODULE, "--emit", "so", "-o", "/dev/null", env=env, expect=1)
+        self.assertIn("no C compiler is found (looked for $CC, cc, gcc and clang in PATH)", err)
+        self.assertIn("apt install gcc", err)
+
+    def test_json(self):
+        out, _ = kiln("build", MODULE, "--json")
+        info = json.loads(out)
+        self.assertEqual((info["codegen"], info["emit"]), ("c", "source"))
+        self.assertEqual(info["text"], kiln("build", MODULE)[0])
+        self.assertEqual(set(info["times"]), {"import", "verify", "resolve", "print"})
+
+
+class Run(unittest.TestCase):
+    def test_one_case(self):
+        out, _ = kiln("run", GEMM)
+        self.assertTrue(out.endswith("1 passed, 0 failed\n"), out)
+
+    def test_json_is_one_object_a_line(self):
+        out, err = kiln("run", GEMM, "--json", "--repeat", "2")
+        (line,) = out.splitlines()
+        case = json.loads(line)
+        self.assertEqual((case["passed"], case["skipped"], case["codegen"]), (True, False, "c"))
+        self.assertIn("median", case["times"])
+        self.assertEqual(err, "1 passed, 0 failed\n")
+
+    def test_a_target_without_codegen_is_skipped(self):
+        folder = os.path.join(CORPUS, "corpus", "webgpu", "vadd_f32")
+        out, _ = kiln("run", folder)
+        self.assertIn("no device codegen here serves target kind 'webgpu'", out)
+        self.assertTrue(out.endswith("0 passed, 0 failed, 1 skipped\n"), out)
+
+    def edited(self, folder, change):
+        """A copy of the GEMM case with `change` made to its case.json."""
+        with open(os.path.join(GEMM, "case.json")) as f:
+            case = json.load(f)
+        for p in case["params"]:
+            for key in ("input", "expected"):
+                if key in p:
+                    p[key] = os.path.join(GEMM, p[key])
+        case["device_module"] = MODULE
+        change(case)
+        with open(os.path.join(folder, "case.json"), "w") as f:
+            json.dump(case, f)
+
+    def failure(self, change):
+        with tempfile.TemporaryDirectory() as folder:
+            self.edited(folder, change)
+            out, _ = kiln("run", folder, expect=1)
+            self.assertTrue(out.endswith("0 passed, 1 failed\n"), out)
+            return out
+
+    def test_wrong_numbers_fail(self):
+        def swap(case):
+            out = next(p for p in case["params"] if p["role"] == "out")
+            out["expected"] = next(p for p in case["params"] if p["role"] == "in")["input"]
+
+        self.assertIn("elements differ, the first at [", self.failure(swap))
+
+    def test_an_expected_error_must_come(self):
+        out = self.failure(lambda case: case.update(expect={"error": "float6"}))
+        self.assertIn("expected an error that matches 'float6', but it built and ran", out)
+
+    def test_expected_text(self):
+        self.assertIn("must match", self.failure(lambda case: case.update(expect_text={"must": ["no such text"]})))
+        self.assertIn("must not match", self.failure(lambda case: case.update(expect_text={"must_not": ["int32_t"]})))
+
+    def test_bad_cases(self):
+        self.assertIn("expected a string under key 'device_module'", self.failure(lambda case: case.update(device_module=3)))
+        self.assertIn("names no tensor of the case", self.failure(lambda case: case["launches"][0]["args"][0].update(tensor="nobody")))
+        self.assertIn("has no function 'nobody'", self.failure(lambda case: case["launches"][0].update(kernel="nobody")))
+
+    def test_a_crash_costs_one_case(self):
+        script = """
+@T.prim_func
+def poke(A: T.handle("float32", "global"), n: T.int64) -> T.int32:
+    T.func_attr({"target": T.target({"kind": "c", "keys": ["cpu"]})})
+    X = T.Buffer((1,), "float32", data=A)
+    X[n] = T.float32(1)
+    return 0
+"""
+        case = {"device_module": "m.ir", "target": {"kind": "c"},
+                "params": [{"kind": "tensor", "name": "A", "dtype": "float32", "shape": [4], "role": "out"}],
+                "launches": [{"kernel": "poke", "args": [{"kind": "tensor", "tensor": "A"}, {"kind": "scalar", "dtype": "int64", "value": 1 << 45}]}]}
+        with tempfile.TemporaryDirectory() as folder:
+            with open(os.path.join(folder, "m.ir"), "w") as f:
+                f.write(script)
+            with open(os.path.join(folder, "case.json"), "w") as f:
+                json.dump(case, f)
+            out, _ = kiln("run", folder, GEMM, expect=1)
+            self.assertIn("crashed: Segmentation fault", out)
+            self.assertTrue(out.endswith("1 passed, 1 failed\n"), out)
+            case["launches"][0]["args"][1]["value"] = 4  # one element too far
+            with open(os.path.join(folder, "case.json"), "w") as f:
+                json.dump(case, f)
+            out, _ = kiln("run", folder, expect=1)
+            self.assertIn("the kernel wrote outside parameter 'A'", out)
+
+    def test_devices(self):
+        _, err = kiln("run", GEMM, "--device", "cuda:0", expect=1)
+        self.assertIn("device 'cuda:0' is not available", err)
+
+
+class Inspect(unittest.TestCase):
+    def test_print_reads_back(self):
+        script, _ = kiln("print", MODULE)
+        self.assertTrue(script.startswith("# from tvm.script import ir as I\n"))
+        self.assertEqual(script, kiln("print", "-", stdin=script.encode())[0])
+
+    def test_every_module_round_trips(self):
+        out, _ = kiln("verify", "--round-trip", CORPUS, expect=1)
+        lines = out.splitlines()
+        # The only faults are those that their cases are there for.
+        faults = [line for line in lines[:-1] if "/bad_free_variable/" not in line and "/bad_loop_var_escapes/" not in line]
+        self.assertEqual(faults, [])
+        self.assertEqual(lines[-1], "1993 verified, 12 failed")
+
+    def test_resolve(self):
+        self.assertEqual(kiln("resolve", "c")[0], "c\n")
+        out, _ = kiln("resolve", "c", "--explain")
+        self.assertIn("loaded now: c\n", out)
+        self.assertIn("chosen: c, the first that matches\n", out)
+        _, err = kiln("resolve", "cudaa", expect=1)
+        self.assertIn("did you mean 'cuda'?", err)
+
+    def test_list_and_doctor(self):
+        out, _ = kiln("list")
+        self.assertIn("c  target kinds: c  (built in)", out)
+        names = [json.loads(line)["name"] for line in kiln("list", "--json")[0].splitlines()]
+        self.assertIn("c", names)
+        self.assertIn("C compiler", kiln("doctor")[0])
+        self.assertEqual(json.loads(kiln("doctor", "--json")[0])["missing"], 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
