@@ -86,6 +86,7 @@ class Handler {
       case State::kNode: return node_key(k);
       case State::kFields: return field_key(k);
       case State::kMetadata: in_version_ = k == "tvm_version"; return true;
+      case State::kData: return fail("unexpected key '" + std::string(k.substr(0, 60)) + "' in a node (expected type, then data)");
       default: return true;
     }
   }
@@ -96,6 +97,8 @@ class Handler {
       case State::kNode:
       case State::kData:
         if (part_ == Part::kNothing) return fail("a node without a type");
+        if (part_ == Part::kType && t_.nodes.back().type != NodeType::kNone && t_.nodes.back().type != NodeType::kOther)
+          return fail("a node without data");
         state_ = State::kNodes;
         return true;
       case State::kMetadata: state_ = State::kTop; return true;
@@ -244,7 +247,9 @@ std::string NodeTable::name(size_t node) const {
 
 Result<NodeTable> read_node_table(std::string_view text) {
   NodeTable table;
-  table.text = text;
+  // The padding lets RapidJSON look at 16 bytes at a time up to the end.
+  table.text.reserve(text.size() + 16);
+  table.text.assign(text).append(16, '\0');
   // Typical bytes a node and a value of an indented file; both vectors still grow when a file is denser.
   table.nodes.reserve(text.size() / 120);
   table.values.reserve(text.size() / 30);
@@ -260,6 +265,7 @@ Result<NodeTable> read_node_table(std::string_view text) {
     for (char& c : what) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     return Error{Code::kParse, "not valid JSON: " + what, "byte " + std::to_string(result.Offset()), "is the file complete?"};
   }
+  if (stream.Tell() != text.size()) return Error{Code::kParse, "not valid JSON: a zero byte", "byte " + std::to_string(stream.Tell()), ""};
   if (!handler.complete()) return Error{Code::kParse, "expected the keys root_index and nodes of a module saved by TVM", "", ""};
   return table;
 }

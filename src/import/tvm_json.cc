@@ -23,6 +23,10 @@ using tvm_json::RawValue;
 
 // An expression DAG is walked once for each use by what follows; a file may describe one whose expansion never ends.
 constexpr uint64_t kMaxExpandedNodes = 50'000'000;
+// Lists, maps, targets and types inside each other.
+constexpr uint32_t kMaxValueDepth = 64;
+// References that point forward (see note_declarations) and are followed at once.
+constexpr int kMaxForward = 100;
 
 // What a node became.
 struct Node {
@@ -68,7 +72,8 @@ struct Node {
 };
 
 struct Cost {
-  uint32_t depth = 0;
+  uint32_t depth = 0;        // of expressions and statements
+  uint32_t value_depth = 0;  // of lists, maps, targets and types since the last of those
   uint64_t size = 0;
 };
 
@@ -168,6 +173,9 @@ class Decoder {
   Result<ModulePtr> run() {
     if (auto e = measure()) return std::move(*e);
     note_declarations();
+    // Children first: what a node refers to is ready, so that decoding goes no deeper than the few references that point forward.
+    for (size_t i = 0; i < t_.nodes.size() && !error_; ++i) (void)node(i);
+    if (error_) return std::move(*error_);
     const RawValue& root = t_.root;
     if (root.kind != RawValue::Kind::kInt || root.integer < 0 || static_cast<size_t>(root.integer) >= t_.nodes.size()) {
       fail("root_index does not name a node");
@@ -190,6 +198,13 @@ class Decoder {
   void fail(std::string message, std::string hint = "") {
     if (!error_) error_ = Error{Code::kParse, std::move(message), place(at_), std::move(hint)};
   }
+  // A node is not what its user needs; a type that the schema lacks is the likely cause, and then named.
+  void expected(std::string_view what, const Node& got) {
+    size_t index = &got >= nodes_.data() && &got < nodes_.data() + nodes_.size() ? static_cast<size_t>(&got - nodes_.data()) : 0;
+    if (got.kind != Kind::kOther) return fail("expected " + std::string(what));
+    fail("expected " + std::string(what) + ", got " + t_.name(index) + ", whose type is not known",
+         "known are the types of TileLang 0.1.15 (TVM 0.25) and of Apache TVM 0.27");
+  }
   // What a failed look-up gives, so that decoding can go on to the next check of `error_`.
   const Expr* dummy() { return b_.int_imm(kInt32, 0); }
 
@@ -204,6 +219,7 @@ class Decoder {
       const auto& row = tvm_json::type_row(n.type);
       bool list = n.type == NodeType::kArray || n.type == NodeType::kMap;
       if (!list && row.size == 0) continue;
+      if (n.type == NodeType::kMap && n.count % 2 != 0) return Error{Code::kParse, "a map with a key that has no value", place(i), ""};
       Cost& c = cost[i];
       for (uint32_t k = 0; k < n.count; ++k) {
         const RawValue& v = t_.values[n.first + k];
@@ -217,11 +233,19 @@ class Decoder {
         }
         const Cost& child = cost[static_cast<size_t>(v.integer)];
         c.depth = std::max(c.depth, child.depth);
+        c.value_depth = std::max(c.value_depth, child.value_depth);
         c.size += child.size;
       }
-      if (is_tree_node(n.type)) ++c.depth, ++c.size;
-      if (n.type == NodeType::tirx_Buffer || n.type == NodeType::ir_Var) c = {1, 1};
-      if (c.depth > kMaxDepth) return Error{Code::kParse, "nested more than " + std::to_string(kMaxDepth) + " levels deep", place(i), ""};
+      ++c.size;
+      if (is_tree_node(n.type))
+        ++c.depth, c.value_depth = 0;
+      else
+        ++c.value_depth;
+      if (n.type == NodeType::tirx_Buffer || n.type == NodeType::ir_Var) c.size = 1;
+      if (c.depth > kMaxDepth || c.value_depth > kMaxValueDepth) {
+        int limit = c.depth > kMaxDepth ? kMaxDepth : kMaxValueDepth;
+        return Error{Code::kParse, "nested more than " + std::to_string(limit) + " levels deep", place(i), ""};
+      }
       if (c.size > kMaxExpandedNodes) {
         return Error{Code::kParse, "expands to more than " + std::to_string(kMaxExpandedNodes) + " nodes", place(i),
                      "expressions are shared too often; bind them to variables"};
@@ -323,7 +347,12 @@ class Decoder {
     Node& n = nodes_[index];
     if (n.kind == Kind::kPending) {
       size_t outer = at_;
-      decode(index);
+      if (++forward_ > kMaxForward) {
+        fail("buffers are declared over each other more than " + std::to_string(kMaxForward) + " deep");
+      } else {
+        decode(index);
+      }
+      --forward_;
       at_ = outer;
     } else if (n.kind == Kind::kBusy) {
       fail("a buffer is declared over itself");
@@ -334,7 +363,7 @@ class Decoder {
   const Expr* as_expr(const Node& n) {
     if (n.kind == Kind::kExpr) return n.get<Expr>();
     if (n.kind == Kind::kBuffer) return n.get<Buffer>()->data;
-    fail("expected an expression");
+    expected("an expression", n);
     return dummy();
   }
   const Expr* expr(const RawNode& n, Field f) { return as_expr(ref(n, f)); }
@@ -348,13 +377,13 @@ class Decoder {
   const Buffer* buffer(const RawNode& n, Field f) {
     const Node& v = ref(n, f);
     if (v.kind == Kind::kBuffer) return v.get<Buffer>();
-    fail("expected a buffer");
+    expected("a buffer", v);
     return b_.add(Buffer{.name = {}, .data = b_.var("", kHandle), .dtype = kInt32, .shape = {}, .strides = {}, .elem_offset = nullptr});
   }
   const Stmt* stmt(const RawNode& n, Field f) {
     const Node& v = ref(n, f);
     if (v.kind == Kind::kStmt) return v.get<Stmt>();
-    fail("expected a statement");
+    expected("a statement", v);
     return b_.seq({});
   }
   // Calls f(node) for each element of the list in a field.
@@ -364,12 +393,21 @@ class Decoder {
     if (v.kind != RawValue::Kind::kInt || error_) return;
     const RawNode& list = t_.nodes[static_cast<size_t>(v.integer)];
     if (list.type != NodeType::kArray) return fail("expected a list");
+    if (!spend(list.count)) return;
     for (uint32_t k = 0; k < list.count && !error_; ++k) f(node(static_cast<size_t>(t_.values[list.first + k].integer)));
   }
   List<const Expr*> exprs(const RawNode& n, Field f) {
-    std::vector<const Expr*> out;
-    each(n, f, [&](const Node& e) { out.push_back(as_expr(e)); });
-    return b_.list(out);
+    size_t first = pending_.size();  // of this list: a reference that points forward may start another meanwhile
+    each(n, f, [&](const Node& e) { pending_.push_back(as_expr(e)); });
+    auto out = b_.arena().list(std::span<const Expr* const>(pending_).subspan(first));
+    pending_.resize(first);
+    return out;
+  }
+  // Lists may be shared too, and each use copies one: what is copied stays within a few times the file.
+  bool spend(size_t elements) {
+    copied_ += elements;
+    if (copied_ > 4 * t_.values.size() + 1'000'000) fail("lists are shared too often");
+    return !error_;
   }
 
   // ---- attribute values ---------------------------------------------------------------------------------------------
@@ -421,7 +459,7 @@ class Decoder {
   Value container(size_t index) {
     const RawNode& n = t_.nodes[index];
     Value v;
-    if (++value_depth_ > 64) fail("attribute values nested more than 64 levels deep");
+    if (!spend(n.count)) return v;
     auto element = [&](uint32_t k) { return error_ ? Value{} : value(node(static_cast<size_t>(t_.values[n.first + k].integer))); };
     if (n.type == NodeType::kArray) {
       std::vector<Value> items;
@@ -432,7 +470,6 @@ class Decoder {
       for (uint32_t k = 0; k + 1 < n.count && !error_; k += 2) items.push_back({element(k), element(k + 1)});
       v.kind = Value::Kind::kMap, v.map = b_.list(items);
     }
-    --value_depth_;
     return v;
   }
   // A map field as a Value, or null when it is absent or empty.
@@ -786,9 +823,11 @@ class Decoder {
           if (v.kind == Kind::kStmt)
             stmts.push_back(v.get<Stmt>());
           else
-            fail("expected a statement");
+            expected("a statement", v);
         });
-        return b_.seq(stmts, s);
+        const Stmt* seq = b_.seq(stmts, s);
+        if (seq->kind == StmtKind::kSeq) (void)spend(seq->as<Seq>()->stmts.size());
+        return seq;
       }
       case tirx_For: return for_loop(n, s);
       case tirx_While: return b_.add(While{{StmtKind::kWhile, s}, expr(n, Field::condition), stmt(n, Field::body)});
@@ -919,7 +958,9 @@ class Decoder {
   std::string_view last_dtype_text_ = "void";
   DataType last_dtype_ = kVoid;
   size_t at_ = 0;  // node being decoded, for errors
-  int value_depth_ = 0;
+  int forward_ = 0;
+  size_t copied_ = 0;                 // elements of lists, see spend()
+  std::vector<const Expr*> pending_;  // of exprs()
   std::optional<Error> error_;
 };
 

@@ -280,6 +280,7 @@ class Verifier {
       case StmtKind::kAllocBuffer: {
         const Buffer* b = s->as<AllocBuffer>()->buffer;
         buffer_parts(b);
+        for (const Expr* e : b->shape) expr(e);
         if (!b->data->dtype.is_handle()) fault("data of buffer " + quoted(b->name) + ": expected handle, got " + to_string(b->data->dtype));
         return define_once(b->data, "buffer");
       }
