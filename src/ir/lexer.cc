@@ -99,21 +99,28 @@ class Lexer {
   }
   void number() {
     size_t n = 0;
+    auto peek = [&](size_t ahead = 0) { return at_ + n + ahead < s_.size() ? s_[at_ + n + ahead] : '\0'; };
+    auto digit = [&](size_t ahead = 0) { return std::isdigit(static_cast<unsigned char>(peek(ahead))) != 0; };
+    auto letter = [&](size_t ahead = 0) { return std::isalpha(static_cast<unsigned char>(peek(ahead))) || peek(ahead) == '_'; };
+    if (peek() == '0' && (peek(1) == 'x' || peek(1) == 'X')) {
+      while (digit() || letter()) ++n;
+      return push(Token::Kind::kInteger, n);
+    }
     bool real = false;
-    auto peek = [&] { return at_ + n < s_.size() ? s_[at_ + n] : '\0'; };
-    while (std::isalnum(static_cast<unsigned char>(peek())) || peek() == '.' ||
-           ((peek() == '+' || peek() == '-') && (s_[at_ + n - 1] == 'e' || s_[at_ + n - 1] == 'E'))) {
-      bool hex = at_ + 1 < s_.size() && s_[at_] == '0' && (s_[at_ + 1] == 'x' || s_[at_ + 1] == 'X');
-      real = real || peek() == '.' || (!hex && (peek() == 'e' || peek() == 'E'));
-      ++n;
+    while (digit()) ++n;
+    if (peek() == '.' && !letter(1)) {
+      real = true, ++n;
+      while (digit()) ++n;
+    }
+    size_t sign = peek(1) == '+' || peek(1) == '-' ? 1 : 0;
+    if ((peek() == 'e' || peek() == 'E') && digit(1 + sign)) {
+      real = true, n += 1 + sign;
+      while (digit()) ++n;
     }
     // The compilers print variables by the name that the user gave, be it "1st".
-    std::string_view word = s_.substr(at_, n);
-    size_t letter = word.find_first_not_of("0123456789_");
-    bool identifier = letter != word.npos && std::isalpha(static_cast<unsigned char>(word[letter])) && word.find('.') == word.npos &&
-                      word[letter] != 'e' && word[letter] != 'E' && word[letter] != 'x' && word[letter] != 'X';
-    if (identifier) return push(Token::Kind::kName, n);
-    push(real ? Token::Kind::kReal : Token::Kind::kInteger, n);
+    bool word = !real && letter();
+    while (word && (digit() || letter())) ++n;
+    push(word ? Token::Kind::kName : real ? Token::Kind::kReal : Token::Kind::kInteger, n);
   }
   Status string(char quote) {
     size_t n = 1;

@@ -319,9 +319,8 @@ class Parser : ExpressionParser {
     if (what == "decl_buffer" || what == "Buffer") {
       at_ += 3;
       const Stmt* bind = nullptr;
-      const Buffer* b = view_of(name, s, bind);
+      const Buffer* b = view_of(name, s, what == "decl_buffer", bind);
       end_of_line();
-      if (what == "Buffer") names_[name].forward = true;
       if (error || what == "Buffer") return nullptr;
       const Stmt* decl = b_.add(DeclBuffer{{StmtKind::kDeclBuffer, s}, b});
       return bind ? b_.seq({bind, decl}) : decl;
@@ -398,31 +397,39 @@ class Parser : ExpressionParser {
     if (error) return nullptr;
     if (what == "alloc_local") l.scope = "local";
     if (what == "alloc_shared") l.scope = "shared";
-    const Symbol old = names_[name];
     Type t = l.type.value_or(Type{kHandle, b_.pointer(l.buffer.dtype, l.scope)});
-    // A T.Buffer above it speaks of the buffer before it is there.
-    bool again = old.buffer && old.forward && !old.ended && old.buffer->dtype == l.buffer.dtype && old.buffer->scope() == l.scope &&
-                 old.buffer->shape.size() == l.buffer.shape.size() &&
-                 std::equal(old.buffer->shape.begin(), old.buffer->shape.end(), l.buffer.shape.begin(), same);
+    bool again = announced(name, l.buffer) && names_[name].buffer->scope() == l.scope;
     l.buffer.name = b_.string(name);
     l.buffer.span = s;
     const Var* data = l.data ? l.data->as<Var>() : nullptr;
-    l.buffer.data = data ? data : again ? old.buffer->data : b_.var(name, t.dtype, t.pointer, s);
+    l.buffer.data = data ? data : again ? names_[name].buffer->data : b_.var(name, t.dtype, t.pointer, s);
     return b_.add(AllocBuffer{{StmtKind::kAllocBuffer, s}, define_buffer(name, l.buffer), l.annotations});
   }
+  // Whether `name` is a T.Buffer without a pointer: text that speaks of a buffer above its declaration.
+  bool announced(std::string_view name, const Buffer& b) {
+    const Symbol& old = names_[name];
+    return old.buffer && old.forward && !old.ended && old.buffer->dtype == b.dtype &&
+           std::equal(old.buffer->shape.begin(), old.buffer->shape.end(), b.shape.begin(), b.shape.end(), same);
+  }
   // A buffer over a pointer; `bind` is set when the pointer is an expression and gets a variable of its own.
-  const Buffer* view_of(std::string_view name, SpanId s, const Stmt*& bind) {
+  const Buffer* view_of(std::string_view name, SpanId s, bool declares, const Stmt*& bind) {
     Layout l = layout();
     if (error) return nullptr;
     l.buffer.name = b_.string(name);
     l.buffer.span = s;
-    if (l.data && l.data->as<Var>()) {
-      l.buffer.data = l.data->as<Var>();
+    const Buffer* known = declares && announced(name, l.buffer) ? names_[name].buffer : nullptr;
+    if (auto* data = l.data ? l.data->as<Var>() : nullptr) {
+      l.buffer.data = data;
+      // Not published yet, and only now is it known which pointer it has.
+      if (known) const_cast<Buffer*>(known)->data = data;
     } else {
-      l.buffer.data = b_.var(name, kHandle, b_.pointer(l.buffer.dtype, l.scope), s);
+      l.buffer.data = known ? known->data : b_.var(name, kHandle, b_.pointer(l.buffer.dtype, l.scope), s);
       if (l.data) bind = b_.bind(l.buffer.data, l.data, s);
     }
-    return define_buffer(name, l.buffer);
+    if (known) return known;
+    const Buffer* made = define_buffer(name, l.buffer);
+    if (!declares && !l.data) names_[name].forward = true;
+    return made;
   }
   // B = A.view(n): the same memory with another shape.
   const Stmt* view(std::string_view name, SpanId s) {
