@@ -76,7 +76,7 @@ void alloc(CFamily& p, const AllocBuffer& a) {
 void assertion(CFamily& p, const Assert& a) {
   std::string message;
   for (std::string_view part : a.message_parts) message += part;
-  std::string failed = a.condition->kind == ExprKind::kNot ? p.str(a.condition->as<Unary>()->a) : "!(" + p.str(a.condition) + ")";
+  std::string failed = p.negated(a.condition);
   std::string_view kind = a.error_kind.empty() ? "RuntimeError" : a.error_kind;
   p.out.line("if (" + failed + ") return fail(" + emit::quoted(kind) + ", " + emit::quoted(message) + ");");
 }

@@ -119,6 +119,24 @@ std::string CFamily::operand(const Expr* e, ExprKind parent, bool right, bool ty
   return wrap ? "(" + t.text + ")" : t.text;
 }
 
+std::string CFamily::negated(const Expr* e) {
+  auto* b = e->as<Binary>();
+  if (e->kind == ExprKind::kNot) return str(e->as<Unary>()->a);
+  if (b && is_comparison(b->kind) && !b->a->dtype.is_floating()) {  // a NaN compares neither way
+    Binary opposite = *b;
+    switch (b->kind) {
+      case ExprKind::kEQ: opposite.kind = ExprKind::kNE; break;
+      case ExprKind::kNE: opposite.kind = ExprKind::kEQ; break;
+      case ExprKind::kLT: opposite.kind = ExprKind::kGE; break;
+      case ExprKind::kLE: opposite.kind = ExprKind::kGT; break;
+      case ExprKind::kGT: opposite.kind = ExprKind::kLE; break;
+      default: opposite.kind = ExprKind::kLT; break;
+    }
+    return str(&opposite);
+  }
+  return "!" + str(e, Prec::kUnary);
+}
+
 Text CFamily::binary(const Binary* b) {
   auto *x = b->a->as<IntImm>(), *y = b->b->as<IntImm>();
   Operator op = operator_of(b->kind);
@@ -238,7 +256,10 @@ void CFamily::bind(const Bind* b) {
   std::string value;
   if (b->var->dtype.is_handle()) {
     auto* v = b->value->as<Var>();
-    bool same = v && pointees.contains(v) && b->var->pointer && pointees[v] == b->var->pointer->element.element();
+    auto* c = b->value->as<Call>();
+    bool typed = c && c->op == Op::tirx_reinterpret && c->pointer && b->var->pointer && c->pointer->element == b->var->pointer->element;
+    bool same = typed ||
+                (v && pointees.contains(v) && b->var->pointer && pointees[v] == b->var->pointer->element.element());
     std::string t = pointer_type(b->var);
     value = same ? str(b->value) : "(" + t + ")" + str(b->value, Prec::kUnary);
     if (b->var->pointer) pointees[b->var] = b->var->pointer->element.element();

@@ -45,6 +45,8 @@ class CFamily {
   std::string str(const ir::Expr* e) { return expr(e).text; }
   // In parentheses when it binds less than `least`.
   std::string str(const ir::Expr* e, Prec least);
+  // The opposite of a condition.
+  std::string negated(const ir::Expr* e);
   std::string args(ir::List<const ir::Expr*> list, size_t first = 0);
   std::string element(const ir::Buffer* buffer, const ir::Expr* index);  // buffer[index]
   std::string type(ir::DataType t) const { return dialect_.type(t); }

@@ -23,6 +23,8 @@ class Splitter : public Rewriter {
         f->body,
         [&](const Stmt* s) {
           if (auto* a = s->as<AllocBuffer>()) distinct_.push_back(a->buffer->data);
+          // A packed function's tensors and workspaces: TVM takes the buffers of a function to be apart.
+          if (auto* b = s->as<Bind>(); b && b->var->dtype.is_handle() && is_fresh_memory(b->value)) distinct_.push_back(b->var);
         },
         [](const Expr*) {});
   }
@@ -257,6 +259,12 @@ class Splitter : public Rewriter {
     // Inside a block of its own, so that the array's scope is the statement.
     const Stmt* body = build.seq({alloc(build, all), read, write});
     return build.add(Attr{{StmtKind::kAttr, s->span}, {}, "lexical_alloc_scope", number(1), body});
+  }
+
+  static bool is_fresh_memory(const Expr* e) {
+    auto* c = e->as<Call>();
+    if (c && c->op == Op::tirx_reinterpret) return is_fresh_memory(c->args[0]);
+    return c && (c->op == Op::tirx_tvm_struct_get || c->op == Op::tirx_TVMBackendAllocWorkspace);
   }
 
   static bool has_shuffle(const Expr* e) {
