@@ -1,9 +1,10 @@
+#include "registry/backend.h"
+
 #include "backends/c/features.h"
 #include "backends/c/print.h"
 #include "backends/c/toolchain.h"
 #include "backends/c_device.h"
 #include "kiln/ir_module.h"
-#include "registry/backend.h"
 
 namespace kiln::c {
 namespace {

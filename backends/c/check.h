@@ -1,8 +1,8 @@
 // Finds everything that the c backend cannot say, before anything is printed.
 #pragma once
 
-#include "kiln/error.h"
 #include "ir/ir.h"
+#include "kiln/error.h"
 
 namespace kiln::c {
 

@@ -116,8 +116,11 @@ std::string evaluate(CFamily& p, const Evaluate& e) {
   auto* c = e.value->as<Call>();
   if (!c) return "";
   switch (c->op) {
-    case Op::tirx_tvm_storage_sync: case Op::tirx_assume: case Op::tl_sync_warp: return "";
-    case Op::tl_loop_break: case Op::tirx_break_loop: return "break;";
+    case Op::tirx_tvm_storage_sync:
+    case Op::tirx_assume:
+    case Op::tl_sync_warp: return "";
+    case Op::tl_loop_break:
+    case Op::tirx_break_loop: return "break;";
     case Op::tirx_continue_loop: return "continue;";
     case Op::tirx_thread_return: return failure(p, "0");
     case Op::tirx_ret: return failure(p, p.str(c->args[0]));
@@ -128,7 +131,8 @@ std::string evaluate(CFamily& p, const Evaluate& e) {
       if (it != callees.end() && it->second.has_status) return "if (" + p.str(e.value) + " != 0) return -1;";
       return p.str(e.value) + ";";
     }
-    case Op::tirx_call_extern: case Op::tirx_call_pure_extern: {
+    case Op::tirx_call_extern:
+    case Op::tirx_call_pure_extern: {
       std::string text = p.str(e.value);
       return (c->dtype.is_void() || c->dtype.is_handle() ? "" : "(void)") + text + ";";
     }
@@ -172,14 +176,15 @@ std::string annotated(CFamily& p, const Expr* e) { return p.type(e->dtype.elemen
 Text call(CFamily& p, const Call& c) {
   auto cast_to_result = [&]() { return std::string("(") + (c.pointer ? p.type(c.pointer->element.element()) + "*" : "void*") + ")"; };
   switch (c.op) {
-    case Op::tirx_call_extern: case Op::tirx_call_pure_extern:
-      return {std::string(c.args[0]->as<StringImm>()->value) + "(" + p.args(c.args, 1) + ")"};
+    case Op::tirx_call_extern:
+    case Op::tirx_call_pure_extern: return {std::string(c.args[0]->as<StringImm>()->value) + "(" + p.args(c.args, 1) + ")"};
     case Op::kFunction: {
       auto& callees = static_cast<CPrinter&>(p).callees.by_name;
       auto it = callees.find(c.name);
       return {(it == callees.end() ? std::string("undefined") : it->second.symbol) + "(" + p.args(c.args) + ")"};
     }
-    case Op::tirx_address_of: case Op::tl_access_ptr: {
+    case Op::tirx_address_of:
+    case Op::tl_access_ptr: {
       auto* l = c.args[0]->as<Load>();
       auto* at = l->indices[0]->as<IntImm>();
       auto known = p.pointees.find(l->buffer->data);
@@ -187,7 +192,8 @@ Text call(CFamily& p, const Call& c) {
       if (at && at->value == 0 && plain) return {p.names.of(l->buffer->data)};
       return {"&" + p.element(l->buffer, l->indices[0]), Prec::kUnary};
     }
-    case Op::tirx_tvm_access_ptr: return {"(" + annotated(p, c.args[0]) + "*)" + p.str(c.args[1], Prec::kUnary) + " + " + p.str(c.args[2], Prec::kMul), Prec::kAdd};
+    case Op::tirx_tvm_access_ptr:
+      return {"(" + annotated(p, c.args[0]) + "*)" + p.str(c.args[1], Prec::kUnary) + " + " + p.str(c.args[2], Prec::kMul), Prec::kAdd};
     case Op::tirx_handle_add_byte_offset: {
       auto* offset = c.args[1]->as<IntImm>();
       if (offset && offset->value == 0) return p.expr(c.args[0]);

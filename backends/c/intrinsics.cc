@@ -130,11 +130,7 @@ const std::vector<Helper>& helpers() {
       float8("f8_e8m0fnu", device::f8_e8m0fnu),
       {"int_to_f64", device::int_to_f64, {"u64_to_f64", "i64_to_f64"}, {}, {}},
       {"floor_div", device::floor_div, {"floor_div_i32", "floor_mod_i32", "floor_div_i64", "floor_mod_i64"}, {}, {}},
-      {"minmax_int",
-       device::minmax_int,
-       {"min_i32", "max_i32", "min_i64", "max_i64", "min_u32", "max_u32", "min_u64", "max_u64"},
-       {},
-       {}},
+      {"minmax_int", device::minmax_int, {"min_i32", "max_i32", "min_i64", "max_i64", "min_u32", "max_u32", "min_u64", "max_u64"}, {}, {}},
       {"minmax_float", device::minmax_float, {"min_f32", "max_f32", "min_f64", "max_f64"}, {}, {}},
       {"minmax_nan", device::minmax_nan, {"min_nan_f32", "max_nan_f32", "min_nan_f64", "max_nan_f64"}, {}, {}},
       {"math",
@@ -186,7 +182,8 @@ const std::set<std::string, std::less<>>& reserved_names() {
         "short signed sizeof static struct switch typedef union unsigned void volatile while asm typeof fortran "
         // C++20
         "alignas alignof and and_eq bitand bitor bool catch char8_t char16_t char32_t class compl concept consteval constexpr constinit "
-        "const_cast co_await co_return co_yield decltype delete dynamic_cast explicit export false friend mutable namespace new noexcept not "
+        "const_cast co_await co_return co_yield decltype delete dynamic_cast explicit export false friend mutable namespace new noexcept "
+        "not "
         "not_eq nullptr operator or or_eq private protected public reinterpret_cast requires static_assert static_cast template this "
         "thread_local throw true try typeid typename using virtual wchar_t xor xor_eq "
         // macros and types of the headers, and of compilers in GNU mode

@@ -12,7 +12,7 @@ namespace kiln::c {
 
 // A function of values that exists for float32 and float64. Smaller formats are computed in float32.
 struct MathFunction {
-  ir::Op op;             // kUnknown: reached by its C name only
+  ir::Op op;              // kUnknown: reached by its C name only
   std::string_view name;  // in the C library for float64; with an "f" for float32. One that ends in "_" is a helper: <name>f32, <name>f64
   int args;
 };
@@ -26,11 +26,11 @@ std::string spelling(const MathFunction& f, ir::DataType t);
 
 // A piece of C that defines helpers.
 struct Helper {
-  std::string_view stem;                    // of the file in device/
+  std::string_view stem;  // of the file in device/
   std::string_view text;
-  std::vector<std::string_view> names;      // what it defines
-  std::vector<std::string_view> needs;      // stems that come before it
-  std::vector<std::string_view> includes;   // headers
+  std::vector<std::string_view> names;     // what it defines
+  std::vector<std::string_view> needs;     // stems that come before it
+  std::vector<std::string_view> includes;  // headers
 };
 // In an order in which each comes after those it needs.
 const std::vector<Helper>& helpers();

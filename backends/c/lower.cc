@@ -10,9 +10,7 @@ using namespace ir;
 
 DataType unsigned_of(int bits) { return {TypeCode::kUInt, static_cast<uint8_t>(bits), 1}; }
 bool is_small_float(DataType t) { return t.is_floating() && t.bits <= 16; }
-std::string suffix(DataType t) {
-  return (t.is_floating() ? "f" : t.is_uint() ? "u" : "i") + std::to_string(t.bits);
-}
+std::string suffix(DataType t) { return (t.is_floating() ? "f" : t.is_uint() ? "u" : "i") + std::to_string(t.bits); }
 
 class Lowering : public Rewriter {
  public:
@@ -47,7 +45,8 @@ class Lowering : public Rewriter {
   const Expr* binary(const Binary* b) {
     DataType t = b->dtype;
     switch (b->kind) {
-      case ExprKind::kMin: case ExprKind::kMax: {
+      case ExprKind::kMin:
+      case ExprKind::kMax: {
         std::string_view name = b->kind == ExprKind::kMin ? "min_" : "max_";
         if (t.is_bool()) return build.binary(b->kind == ExprKind::kMin ? ExprKind::kAnd : ExprKind::kOr, b->a, b->b, b->span);
         return named(t, std::string(name) + suffix(t), {b->a, b->b}, b->span);
@@ -71,7 +70,7 @@ class Lowering : public Rewriter {
     if (!is_small_float(to)) return plain_cast(to, e);
     std::string name = small_float_name(to);
     if (from == kFloat32) return named(to, "f32_to_" + name, {e}, e->span);
-    const Expr* wide = from == kFloat64 ? e
+    const Expr* wide = from == kFloat64  ? e
                        : from.bits == 64 ? named(kFloat64, from.is_uint() ? "u64_to_f64" : "i64_to_f64", {e})
                                          : plain_cast(kFloat64, e);
     return named(to, "f64_to_" + name, {wide}, e->span);
@@ -126,8 +125,8 @@ class Lowering : public Rewriter {
     const Expr* value = c->args.back();
     bool floating = value->dtype.is_floating();
     value = cast(floating ? kFloat64 : kInt64, value);
-    return build.call(kVoid, Op::tirx_call_extern,
-                      {build.string_imm(floating ? "debug_print_f64" : "debug_print_i64"), c->args[1], value}, c->span);
+    return build.call(kVoid, Op::tirx_call_extern, {build.string_imm(floating ? "debug_print_f64" : "debug_print_i64"), c->args[1], value},
+                      c->span);
   }
 
   const Expr* call(const Call* c) {
@@ -138,9 +137,11 @@ class Lowering : public Rewriter {
       case Op::tirx_isnan: return classify(c, "isnan");
       case Op::tirx_isinf: return classify(c, "isinf");
       case Op::tirx_isfinite: return classify(c, "isfinite");
-      case Op::tirx_popcount: case Op::tirx_ctpop: return count_bits(c, false);
+      case Op::tirx_popcount:
+      case Op::tirx_ctpop: return count_bits(c, false);
       case Op::tirx_clz: return count_bits(c, true);
-      case Op::tirx_call_pure_extern: case Op::tirx_call_extern: return external(c);
+      case Op::tirx_call_pure_extern:
+      case Op::tirx_call_extern: return external(c);
       default: return c;
     }
   }

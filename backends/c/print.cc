@@ -61,7 +61,7 @@ std::set<const Var*> written_or_escaping(const Function* f) {
 
 struct Parameter {
   KernelParam info;
-  std::string type;       // "const float*"
+  std::string type;  // "const float*"
   bool restricted = false;
 };
 
@@ -97,7 +97,8 @@ std::vector<Parameter> parameters(const Function* f) {
       p.info.is_read_only = read_only;
       p.info.shape = declared_shape(f, v, p.info.dtype);
       p.type = (read_only ? "const " : "") + type_name(p.info.dtype) + "*";
-      p.restricted = v->pointer && attr_set(f, "tirx.noalias") && !attr_has(f, "tl.non_restrict_params", static_cast<int64_t>(i)) && !is_packed(f);
+      p.restricted =
+          v->pointer && attr_set(f, "tirx.noalias") && !attr_has(f, "tl.non_restrict_params", static_cast<int64_t>(i)) && !is_packed(f);
     } else {
       p.info.dtype = v->dtype;
       p.type = type_name(v->dtype);
@@ -157,14 +158,13 @@ class ModulePrinter {
         [&](const Expr* e) {
           visit(e, [&](const Expr* x) {
             auto* c = x->as<Call>();
-            if (c && (c->op == Op::tirx_call_extern || c->op == Op::tirx_call_pure_extern)) reserved_.emplace(c->args[0]->as<StringImm>()->value);
+            if (c && (c->op == Op::tirx_call_extern || c->op == Op::tirx_call_pure_extern))
+              reserved_.emplace(c->args[0]->as<StringImm>()->value);
           });
         });
   }
 
-  std::string result_type(const Function* f) {
-    return callees_.by_name[std::string(f->name)].has_status ? "int32_t" : type_name(f->ret);
-  }
+  std::string result_type(const Function* f) { return callees_.by_name[std::string(f->name)].has_status ? "int32_t" : type_name(f->ret); }
 
   std::string signature(const Function* f, CPrinter* names) {
     std::string text = (is_kernel(f) ? "" : "static ") + result_type(f) + " " + callees_.by_name[std::string(f->name)].symbol + "(";
@@ -215,7 +215,8 @@ class ModulePrinter {
       text += (i ? ", " : "") + emit::comment(k.name) + ": " + (k.dtype.is_void() ? "handle" : to_string(k.dtype));
       if (!k.is_pointer || k.shape.empty()) continue;
       text += "[";
-      for (size_t d = 0; d < k.shape.size(); ++d) text += (d ? ", " : "") + (k.shape[d] < 0 ? std::string("?") : std::to_string(k.shape[d]));
+      for (size_t d = 0; d < k.shape.size(); ++d)
+        text += (d ? ", " : "") + (k.shape[d] < 0 ? std::string("?") : std::to_string(k.shape[d]));
       text += "]";
     }
     out.line(text + ")");
@@ -249,7 +250,8 @@ class ModulePrinter {
       if (k.convention != CallConvention::kPlain) continue;
       std::string call = k.symbol + "(";
       for (size_t a = 0; a < k.params.size(); ++a) {
-        call += (a ? ", " : "") + std::string("*(") + types_[i][a] + (k.params[a].is_pointer ? " const*)" : " const*)") + "args[" + std::to_string(a) + "]";
+        call += (a ? ", " : "") + std::string("*(") + types_[i][a] + (k.params[a].is_pointer ? " const*)" : " const*)") + "args[" +
+                std::to_string(a) + "]";
       }
       call += ")";
       out.open("int32_t kiln_entry_" + std::to_string(i) + "(void* const* args)");
@@ -312,7 +314,7 @@ class ModulePrinter {
   std::string imported_;
   Callees callees_;
   std::vector<KernelInfo> kernels_;
-  std::vector<std::string> returns_;              // C result type of each kernel
+  std::vector<std::string> returns_;             // C result type of each kernel
   std::vector<std::vector<std::string>> types_;  // C types of its parameters
 };
 

@@ -18,8 +18,10 @@ Operator operator_of(ExprKind k) {
     case ExprKind::kAdd: return {"+", Prec::kAdd};
     case ExprKind::kSub: return {"-", Prec::kAdd};
     case ExprKind::kMul: return {"*", Prec::kMul};
-    case ExprKind::kDiv: case ExprKind::kFloorDiv: return {"/", Prec::kMul};
-    case ExprKind::kMod: case ExprKind::kFloorMod: return {"%", Prec::kMul};
+    case ExprKind::kDiv:
+    case ExprKind::kFloorDiv: return {"/", Prec::kMul};
+    case ExprKind::kMod:
+    case ExprKind::kFloorMod: return {"%", Prec::kMul};
     case ExprKind::kEQ: return {"==", Prec::kEqual};
     case ExprKind::kNE: return {"!=", Prec::kEqual};
     case ExprKind::kLT: return {"<", Prec::kRelational};
@@ -258,8 +260,7 @@ void CFamily::bind(const Bind* b) {
     auto* v = b->value->as<Var>();
     auto* c = b->value->as<Call>();
     bool typed = c && c->op == Op::tirx_reinterpret && c->pointer && b->var->pointer && c->pointer->element == b->var->pointer->element;
-    bool same = typed ||
-                (v && pointees.contains(v) && b->var->pointer && pointees[v] == b->var->pointer->element.element());
+    bool same = typed || (v && pointees.contains(v) && b->var->pointer && pointees[v] == b->var->pointer->element.element());
     std::string t = pointer_type(b->var);
     value = same ? str(b->value) : "(" + t + ")" + str(b->value, Prec::kUnary);
     if (b->var->pointer) pointees[b->var] = b->var->pointer->element.element();

@@ -24,11 +24,11 @@ struct Text {
 struct Dialect {
   std::string (*type)(ir::DataType element);  // of a scalar or of a pointer's element
   std::string (*float_literal)(ir::DataType, double);
-  Text (*call)(CFamily&, const ir::Call&);                // an operator that is not printed as name(args)
+  Text (*call)(CFamily&, const ir::Call&);  // an operator that is not printed as name(args)
   void (*alloc)(CFamily&, const ir::AllocBuffer&);
   void (*assertion)(CFamily&, const ir::Assert&);
-  void (*before_loop)(CFamily&, const ir::For&);          // pragmas
-  void (*attr)(CFamily&, const ir::Attr&);                // prints the body too
+  void (*before_loop)(CFamily&, const ir::For&);           // pragmas
+  void (*attr)(CFamily&, const ir::Attr&);                 // prints the body too
   std::string (*evaluate)(CFamily&, const ir::Evaluate&);  // the statement, or "" for name(args);
 };
 
@@ -55,7 +55,7 @@ class CFamily {
   // Counts the uses of variables in `body`, so that those without one are not declared.
   void count_uses(const ir::Stmt* body);
 
-  const ir::Function* function = nullptr;  // being printed
+  const ir::Function* function = nullptr;           // being printed
   std::map<const ir::Var*, ir::DataType> pointees;  // element types of pointers as they are declared
 
  private:

@@ -11,8 +11,8 @@
 
 namespace kiln::emit {
 
-// `name` as a C identifier: bytes other than ASCII letters, digits and '_' become '_'; one that is empty, starts with a digit, or is reserved to
-// the implementation (`__x`, `_X`) gets the prefix "v".
+// `name` as a C identifier: bytes other than ASCII letters, digits and '_' become '_'; one that is empty, starts with a digit, or is
+// reserved to the implementation (`__x`, `_X`) gets the prefix "v".
 std::string identifier(std::string_view name);
 
 // Whether `name` is a C identifier as it stands.

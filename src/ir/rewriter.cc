@@ -74,7 +74,10 @@ const Expr* Rewriter::expr_children(const Expr* e) {
       n.args = exprs(n.args);
       return n.args.data() == e->as<Call>()->args.data() ? e : build.add(n);
     }
-    case ExprKind::kIntImm: case ExprKind::kFloatImm: case ExprKind::kStringImm: case ExprKind::kVar: return e;
+    case ExprKind::kIntImm:
+    case ExprKind::kFloatImm:
+    case ExprKind::kStringImm:
+    case ExprKind::kVar: return e;
     default: return e;  // binary and unary, treated above
   }
 }
@@ -151,7 +154,10 @@ const Stmt* Rewriter::stmt_children(const Stmt* s) {
       if (n.value) n.value = expr(n.value);
       return n.value == s->as<Return>()->value ? s : build.add(n);
     }
-    case StmtKind::kAllocBuffer: case StmtKind::kDeclBuffer: case StmtKind::kBreak: case StmtKind::kContinue: return s;
+    case StmtKind::kAllocBuffer:
+    case StmtKind::kDeclBuffer:
+    case StmtKind::kBreak:
+    case StmtKind::kContinue: return s;
   }
   return s;
 }

@@ -20,9 +20,12 @@ class Expander : public Rewriter {
     auto both = [&](ExprKind k) { return build.binary(k, arg(0), arg(1), c->span); };
     switch (c->op) {
       case Op::tirx_likely: return arg(0);
-      case Op::tl_add2: case Op::tl_ieee_add: return both(ExprKind::kAdd);
-      case Op::tl_sub2: case Op::tl_ieee_sub: return both(ExprKind::kSub);
-      case Op::tl_mul2: case Op::tl_ieee_mul: return both(ExprKind::kMul);
+      case Op::tl_add2:
+      case Op::tl_ieee_add: return both(ExprKind::kAdd);
+      case Op::tl_sub2:
+      case Op::tl_ieee_sub: return both(ExprKind::kSub);
+      case Op::tl_mul2:
+      case Op::tl_ieee_mul: return both(ExprKind::kMul);
       case Op::tl_ieee_fdiv: return both(ExprKind::kDiv);
       case Op::tl_max2: return both(ExprKind::kMax);
       case Op::tl_min2: return both(ExprKind::kMin);

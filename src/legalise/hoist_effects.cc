@@ -154,7 +154,8 @@ class Hoister : public Rewriter {
       case Update::kMin: return build.binary(ExprKind::kMin, current, value);
       case Update::kOr: return build.binary(ExprKind::kBitOr, current, value);
       case Update::kStore: return value;
-      case Update::kNone: case Update::kLoad: return nullptr;
+      case Update::kNone:
+      case Update::kLoad: return nullptr;
     }
     return nullptr;
   }

@@ -1,5 +1,6 @@
-// Shared passes that bring a function into the subset which a target's language can say. Each is a free function over one function; none can
-// fail: what a target cannot express is found before, by its check. Nodes are made in `arena`, which must outlive the result, as must the input.
+// Shared passes that bring a function into the subset which a target's language can say. Each is a free function over one function; none
+// can fail: what a target cannot express is found before, by its check. Nodes are made in `arena`, which must outlive the result, as must
+// the input.
 #pragma once
 
 #include <vector>
@@ -18,12 +19,13 @@ const ir::Function* flatten_indices(Arena& arena, const ir::Function* f);
 // No expression has lanes any more: a vector statement becomes a loop over its lanes, a vector variable an array in scope "local".
 const ir::Function* split_vectors(Arena& arena, const ir::Function* f);
 
-// Let expressions, atomic updates (tl.atomic_*, tirx.atomic_add) and lazy expressions that contain one become statements before the statement
-// that uses them. Atomic updates become plain ones, inside an Attr "kiln.atomic" when they are in a parallel loop.
+// Let expressions, atomic updates (tl.atomic_*, tirx.atomic_add) and lazy expressions that contain one become statements before the
+// statement that uses them. Atomic updates become plain ones, inside an Attr "kiln.atomic" when they are in a parallel loop.
 const ir::Function* hoist_effects(Arena& arena, const ir::Function* f);
 
-// Arithmetic and math on formats that the target only stores (Features::float16_arithmetic, bfloat16_arithmetic; float8 never has arithmetic)
-// is done in float32 and rounded after each operation. Casts from such a format go through float32, which is exact; casts to it stay.
+// Arithmetic and math on formats that the target only stores (Features::float16_arithmetic, bfloat16_arithmetic; float8 never has
+// arithmetic) is done in float32 and rounded after each operation. Casts from such a format go through float32, which is exact; casts to it
+// stay.
 const ir::Function* widen_floats(Arena& arena, const ir::Function* f, const Features& features);
 
 // Arithmetic on 8- and 16-bit integers is done in int32 and wrapped after each operation that can leave the range.

@@ -27,8 +27,6 @@ inline const ir::Stmt* alloc(ir::Builder& build, const ir::Buffer* buffer) {
   return build.add(ir::AllocBuffer{{ir::StmtKind::kAllocBuffer, 0}, buffer, nullptr});
 }
 
-inline ir::List<const ir::Expr*> one(ir::Builder& build, const ir::Expr* e) {
-  return build.list(std::vector<const ir::Expr*>{e});
-}
+inline ir::List<const ir::Expr*> one(ir::Builder& build, const ir::Expr* e) { return build.list(std::vector<const ir::Expr*>{e}); }
 
 }  // namespace kiln::legalise

@@ -1,5 +1,5 @@
-// Vectors into lanes. The heart is lane(e, i): the scalar expression for lane i of a vector expression, where i is itself an expression, so a
-// vector statement becomes one loop whose body is the statement of a single lane, which the C compiler vectorises again.
+// Vectors into lanes. The heart is lane(e, i): the scalar expression for lane i of a vector expression, where i is itself an expression, so
+// a vector statement becomes one loop whose body is the statement of a single lane, which the C compiler vectorises again.
 #include <algorithm>
 #include <map>
 
@@ -100,7 +100,8 @@ class Splitter : public Rewriter {
       DataType t = r->dtype.element();
       return binary(ExprKind::kAdd, expr(r->base), binary(ExprKind::kMul, index_as(t, i), expr(r->stride)));
     }
-    if (auto* b = e->as<Broadcast>()) return lane(b->value, b->value->dtype.lanes > 1 ? binary(ExprKind::kMod, i, number(b->value->dtype.lanes)) : i);
+    if (auto* b = e->as<Broadcast>())
+      return lane(b->value, b->value->dtype.lanes > 1 ? binary(ExprKind::kMod, i, number(b->value->dtype.lanes)) : i);
     if (auto* s = e->as<Shuffle>()) return pick(s, lane_index(s, i));
     if (auto* l = e->as<Let>()) return let_lane(l, i);
     if (auto* l = e->as<Load>()) return scalar_load(l, i);
@@ -150,7 +151,9 @@ class Splitter : public Rewriter {
                       {build.binary(ExprKind::kLT, i, number(lanes)), lane(vectors[first], i),
                        combine(vectors, build.binary(ExprKind::kSub, i, number(lanes)), first + 1)});
   }
-  const Expr* pick(const Shuffle* s, const Expr* index) { return combine(s->vectors, index->dtype == kInt32 ? index : index_as(kInt32, index), 0); }
+  const Expr* pick(const Shuffle* s, const Expr* index) {
+    return combine(s->vectors, index->dtype == kInt32 ? index : index_as(kInt32, index), 0);
+  }
   // Which element lane i of a shuffle takes.
   const Expr* lane_index(const Shuffle* s, const Expr* i) {
     if (auto* k = constant(i)) return expr(s->indices[static_cast<size_t>(k->value)]);
@@ -207,9 +210,7 @@ class Splitter : public Rewriter {
   static bool unchanged(const Load* a, const Load& b) {
     return a->dtype == b.dtype && a->buffer == b.buffer && a->indices[0] == b.indices[0] && !a->predicate;
   }
-  const Expr* zero(DataType t) {
-    return t.is_floating() ? static_cast<const Expr*>(build.float_imm(t, 0)) : build.int_imm(t, 0);
-  }
+  const Expr* zero(DataType t) { return t.is_floating() ? static_cast<const Expr*>(build.float_imm(t, 0)) : build.int_imm(t, 0); }
   // A buffer of vectors is one of their elements, lanes times as long.
   const Expr* element_index(const Buffer* b, const Expr* index, const Expr* i) {
     int per_item = std::max<int>(b->dtype.lanes, 1);
@@ -307,9 +308,7 @@ class Splitter : public Rewriter {
     visit(s->indices[0], check);
     return found;
   }
-  bool is_distinct(const Var* v) const {
-    return std::find(distinct_.begin(), distinct_.end(), v) != distinct_.end();
-  }
+  bool is_distinct(const Var* v) const { return std::find(distinct_.begin(), distinct_.end(), v) != distinct_.end(); }
   static bool same(const Expr* a, const Expr* b) {
     if (a == b) return true;
     if (a->kind != b->kind || a->dtype != b->dtype) return false;

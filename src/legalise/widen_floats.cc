@@ -43,8 +43,13 @@ class Widener : public Rewriter {
   // Calls that compute: those that pass a value on, or its bits, keep the format.
   static bool is_math(const Call* c) {
     switch (c->op) {
-      case Op::kUnknown: case Op::kFunction: case Op::tirx_if_then_else: case Op::tirx_reinterpret: case Op::tirx_address_of:
-      case Op::tirx_call_extern: case Op::tirx_likely: return false;
+      case Op::kUnknown:
+      case Op::kFunction:
+      case Op::tirx_if_then_else:
+      case Op::tirx_reinterpret:
+      case Op::tirx_address_of:
+      case Op::tirx_call_extern:
+      case Op::tirx_likely: return false;
       case Op::tirx_call_pure_extern: return true;
       default: break;
     }
