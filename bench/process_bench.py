@@ -1,0 +1,55 @@
+"""Whole-process time and peak memory of `kiln build`, module file to text. Run with the path of the built command."""
+import gzip
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+REPEATS = 50
+
+
+def indented(path):
+    """The module as TVM writes it, indented and unpacked: what a user's file looks like."""
+    import json
+
+    with gzip.open(path) as f:
+        return json.dumps(json.loads(f.read()), indent=2).encode()
+
+
+def measure(command):
+    """Median and minimum of the wall time in ms, and the peak resident memory in MB."""
+    times, peak = [], 0
+    for _ in range(REPEATS):
+        start = time.perf_counter()
+        pid = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        _, status, usage = os.wait4(pid.pid, 0)
+        times.append((time.perf_counter() - start) * 1e3)
+        pid.returncode = 0
+        if status != 0:
+            sys.exit(f"{' '.join(command)} failed")
+        peak = max(peak, usage.ru_maxrss / 1024)
+    return statistics.median(times), min(times), peak
+
+
+def main():
+    kiln = sys.argv[1]
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        for name, target in (("corpus/c/gemm_cpu_256", None), ("corpus/c/layernorm_cpu", None), ("corpus_tvm/c/matmul_symbolic", None)):
+            path = os.path.join(folder, name.replace("/", "_") + ".json")
+            with open(path, "wb") as f:
+                f.write(indented(os.path.join(ROOT, "tests/corpus", name, "device.json.gz")))
+            rows.append((name, os.path.getsize(path), [kiln, "build", path]))
+        # The command with nothing to do, for the share of starting a process.
+        rows.append(("kiln --version", 0, [kiln, "--version"]))
+        print(f"{'module':32} {'JSON kB':>8} {'median ms':>10} {'min ms':>8} {'peak MB':>8}")
+        for name, size, command in rows:
+            median, least, peak = measure(command)
+            print(f"{name:32} {size / 1e3:8.1f} {median:10.2f} {least:8.2f} {peak:8.1f}")
+
+
+if __name__ == "__main__":
+    main()
