@@ -5,7 +5,9 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <fstream>
 
 #include "cli/cli.h"
 #include "driver/driver.h"
@@ -42,6 +44,15 @@ Status write_file(const std::string& path, const std::string& bytes) {
   return e;
 }
 
+// Peak resident memory of this process in kB, from the kernel's count for this program alone; 0 where there is none.
+long peak_memory_kb() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("VmHWM:")) return std::atol(line.c_str() + 6);
+  }
+  return 0;
+}
+
 }  // namespace
 
 int build(const BuildArgs& a) {
@@ -69,8 +80,8 @@ int build(const BuildArgs& a) {
   for (const std::string& k : built->module.functions()) kernels += (kernels.empty() ? "" : ", ") + quote(k);
   for (const driver::Timing& t : built->timings)
     times += fmt::format("{}{}: {:.3f}", times.empty() ? "" : ", ", quote(t.step), t.milliseconds);
-  fmt::print("{{\"target\": {}, \"codegen\": {}, \"emit\": {}, \"bytes\": {}, \"kernels\": [{}], \"times\": {{{}}}",
-             built->target.to_json(), quote(built->codegen), quote(a.emit), bytes->size(), kernels, times);
+  fmt::print("{{\"target\": {}, \"codegen\": {}, \"emit\": {}, \"bytes\": {}, \"kernels\": [{}], \"times\": {{{}}}, \"peak_memory_kb\": {}",
+             built->target.to_json(), quote(built->codegen), quote(a.emit), bytes->size(), kernels, times, peak_memory_kb());
   if (to_stdout && text) fmt::print(", \"text\": {}", quote(*bytes));
   if (!to_stdout) fmt::print(", \"output\": {}", quote(a.output));
   fmt::print("}}\n");
