@@ -1,7 +1,10 @@
 #include "backends/c/toolchain.h"
 
+#include <dlfcn.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -21,19 +24,37 @@ class TemporaryFolder {
   static Result<std::unique_ptr<TemporaryFolder>> make() {
     std::error_code ec;
     std::string pattern = (fs::temp_directory_path(ec) / "kiln-XXXXXX").string();
-    if (ec || !mkdtemp(pattern.data()))
+    if (ec || !mkdtemp(pattern.data())) {
       return Error{Code::kIo, "cannot make a temporary folder", pattern, "set TMPDIR to a folder that can be written"};
+    }
     return std::unique_ptr<TemporaryFolder>(new TemporaryFolder(pattern));
   }
   ~TemporaryFolder() {
     std::error_code ignored;
-    fs::remove_all(path_, ignored);
+    if (!kept_) fs::remove_all(path_, ignored);
   }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  const std::string& path() const { return path_; }
   std::string file(const char* name) const { return path_ + "/" + name; }
+  Status write(const char* name, std::string_view text) {
+    std::ofstream f(file(name), std::ios::binary);
+    f.write(text.data(), static_cast<std::streamsize>(text.size()));
+    f.close();
+    if (!f) return Error{Code::kIo, "cannot write the source to compile", file(name), "is the disk full?"};
+    return Ok{};
+  }
+  // True when the user wants to look into it; then it stays.
+  bool keep_if_asked() {
+    const char* keep = std::getenv("KILN_KEEP_TEMPS");
+    return kept_ = keep && *keep && std::string_view(keep) != "0";
+  }
 
  private:
   explicit TemporaryFolder(std::string path) : path_(std::move(path)) {}
   std::string path_;
+  bool kept_ = false;
 };
 
 double timeout_seconds() {
@@ -54,91 +75,138 @@ std::vector<std::string> words_of(std::string_view text) {
   return words;
 }
 
-// The compiler's first errors, without the temporary folder's name, and the line of the source that the first one points at.
-std::string first_errors(const std::string& output, const std::string& file, std::string_view source) {
-  std::string out;
-  int taken = 0, first_line = 0;
-  for (size_t at = 0; at < output.size() && taken < 5;) {
-    size_t end = std::min(output.find('\n', at), output.size());
-    std::string line = output.substr(at, end - at);
+std::vector<std::string_view> lines_of(std::string_view text) {
+  std::vector<std::string_view> lines;
+  for (size_t at = 0; at < text.size();) {
+    size_t end = std::min(text.find('\n', at), text.size());
+    lines.push_back(text.substr(at, end - at));
     at = end + 1;
-    if (line.find("error") == line.npos) continue;
-    size_t path = line.find(file);
-    if (path != line.npos) line.erase(path, file.size() - std::string_view("source.c").size());
-    if (taken++ == 0) {
-      size_t number = line.find("source.c:");
-      first_line = number == line.npos ? 0 : std::atoi(line.c_str() + number + 9);
-    }
-    out += (out.empty() ? "" : "; ") + line;
   }
-  if (out.empty()) out = output.substr(0, 300);
-  size_t at = 0;
-  for (int i = 1; i < first_line && at != source.npos; ++i)
-    at = source.find('\n', at) == source.npos ? source.npos : source.find('\n', at) + 1;
-  if (first_line > 0 && at < source.size()) {
-    std::string_view line = source.substr(at, std::min(source.find('\n', at), source.size()) - at);
-    out += "; the line is: " + std::string(line.substr(0, 200));
-  }
-  return out;
+  return lines;
 }
 
-enum class Output { kLibrary, kObject, kAssembly };
+constexpr const char* kSourceFile = "source.c";
 
-// Flags: wrap-around integers and no strict aliasing are what the printed text relies on; contraction to fma would round once where the
-// module rounds twice. Parallel loops carry OpenMP pragmas and run on its pool of threads.
-Status compile(std::string_view text, Output output, const TemporaryFolder& folder, const std::string& target) {
-  auto compiler = find_compiler();
-  if (!compiler) return compiler.error();
-  std::string file = folder.file("source.c");
-  {
-    std::ofstream f(file, std::ios::binary);
-    f.write(text.data(), static_cast<std::streamsize>(text.size()));
-    if (!f) return Error{Code::kIo, "cannot write the source to compile", file, ""};
+// What the compiler complained of: its first error with the lines that quote the source, and where that is ("source.c:3:5").
+void explain_failure(std::string_view output, Error& error) {
+  constexpr size_t kMaxLines = 12;
+  std::vector<std::string_view> lines = lines_of(output);
+  auto is_error = [](std::string_view line) { return line.find("error") != line.npos || line.find("undefined reference") != line.npos; };
+  auto first = std::find_if(lines.begin(), lines.end(), is_error);
+  if (first == lines.end()) first = lines.begin();
+  size_t count = 0;
+  for (auto line = first; line != lines.end() && count < kMaxLines; ++line, ++count) {
+    std::string_view text = line->substr(0, 300);
+    if (count == 0) {
+      size_t at = text.find(": error: ");
+      if (at == text.npos) at = text.find(": fatal error: ");
+      if (at != text.npos && text.starts_with(kSourceFile)) {
+        error.place = std::string(text.substr(0, at));
+        text.remove_prefix(at + 2);
+      }
+      error.message += ": " + std::string(text);
+    } else {
+      error.message += "\n" + std::string(text);
+    }
   }
-  std::vector<std::string> argv = *compiler;
-  for (const char* flag : {"-std=gnu11", "-O2", "-ftree-vectorize", "-march=native", "-fwrapv", "-fno-strict-aliasing", "-fno-math-errno",
-                           "-ffp-contract=off", "-w", "-fPIC"})
+}
+
+enum class Output { kLibrary, kObject, kAssembly, kLlvm };
+
+// A flag that some compilers or processors lack, and the word in their refusal; the text compiles without it too.
+struct OptionalFlag {
+  std::string flag, refusal;
+};
+
+// Wrap-around integers and no strict aliasing are what the printed text relies on; contraction to fma would round once where the module
+// rounds twice. Parallel loops carry OpenMP pragmas and run on its pool of threads, so Kiln has none of its own; without OpenMP they run
+// on the caller's thread.
+std::vector<std::string> command(const std::vector<std::string>& compiler, const std::vector<OptionalFlag>& optional, Output output,
+                                 const std::string& target) {
+  std::vector<std::string> argv = compiler;
+  for (const char* flag : {"-std=gnu11", "-O2", "-ftree-vectorize", "-fwrapv", "-fno-strict-aliasing", "-fno-math-errno",
+                           "-ffp-contract=off", "-w", "-fPIC"}) {
     argv.emplace_back(flag);
-  if (text.find("#pragma omp") != text.npos) argv.emplace_back("-fopenmp");
+  }
+  for (const OptionalFlag& o : optional) argv.push_back(o.flag);
   switch (output) {
     case Output::kLibrary: argv.emplace_back("-shared"); break;
     case Output::kObject: argv.emplace_back("-c"); break;
     case Output::kAssembly: argv.emplace_back("-S"); break;
+    case Output::kLlvm: argv.insert(argv.end(), {"-S", "-emit-llvm"}); break;
   }
-  argv.insert(argv.end(), {file, "-o", target});
+  argv.insert(argv.end(), {kSourceFile, "-o", target});
   if (output == Output::kLibrary) argv.emplace_back("-lm");
-  auto result = run_process(argv, timeout_seconds());
-  if (!result) return result.error();
-  if (result->timed_out) {
-    return Error{Code::kToolchain,
-                 "the compiler '" + argv[0] + "' did not end within " + std::to_string(static_cast<int>(timeout_seconds())) + " s", "",
-                 "KILN_COMPILE_TIMEOUT sets another limit"};
+  return argv;
+}
+
+bool has_parallel_loops(std::string_view text) { return text.find("#pragma omp") != text.npos; }
+
+Error compiler_failed(const std::string& compiler, const ProcessResult& result, Output output) {
+  Error error{Code::kToolchain, "the C compiler '" + compiler + "' ", "", ""};
+  if (result.timed_out) {
+    error.message += fmt::format("did not end within {} s", timeout_seconds());
+    error.hint = "KILN_COMPILE_TIMEOUT sets another limit in seconds";
+  } else if (output == Output::kLlvm && result.output.find("emit-llvm") != std::string::npos) {
+    error.message += "does not make LLVM IR";
+    error.hint = "set CC=clang";
+  } else {
+    error.message += "failed with status " + std::to_string(result.status);
+    explain_failure(result.output, error);
   }
-  if (result->status != 0) {
-    return Error{Code::kToolchain,
-                 "the compiler '" + argv[0] + "' failed with status " + std::to_string(result->status) + ": " +
-                     first_errors(result->output, file, text),
-                 "", ""};
+  return error;
+}
+
+// Compiles the text to `target`, a file name in the folder.
+Status compile(std::string_view text, Output output, TemporaryFolder& folder, const std::string& target) {
+  auto compiler = find_compiler();
+  if (!compiler) return compiler.error();
+  if (auto s = folder.write(kSourceFile, text); !s) return s;
+  std::vector<OptionalFlag> optional = {{"-march=native", "march"}};
+  if (has_parallel_loops(text)) optional.push_back({"-fopenmp", "omp"});
+  for (;;) {
+    // Run in the folder, so that its name is in neither messages nor artifacts.
+    auto result = run_process(command(*compiler, optional, output, target), timeout_seconds(), folder.path());
+    if (!result) return result.error();
+    if (result->status == 0 && !result->timed_out) return Ok{};
+    auto refused = std::find_if(optional.begin(), optional.end(),
+                                [&](const OptionalFlag& o) { return result->output.find(o.refusal) != std::string::npos; });
+    if (result->timed_out || refused == optional.end()) {
+      Error error = compiler_failed(compiler->front(), *result, output);
+      if (folder.keep_if_asked()) error.hint += (error.hint.empty() ? "" : "; ") + ("the source is kept in " + folder.path());
+      return error;
+    }
+    optional.erase(refused);
   }
-  return Ok{};
 }
 
 Result<std::string> compile_to(const std::string& text, Output output) {
   auto folder = TemporaryFolder::make();
   if (!folder) return folder.error();
-  std::string target = (*folder)->file("out");
-  if (auto s = compile(text, output, **folder, target); !s) return s.error();
-  return read_file(target);
+  if (auto s = compile(text, output, **folder, "out"); !s) return s.error();
+  return read_file((*folder)->file("out"));
+}
+
+// Idle threads of the OpenMP pool wait inside its library, so it must outlive the kernels that brought it.
+void pin_openmp() {
+  for (const char* name : {"libgomp.so.1", "libomp.so.5", "libomp.so"}) {
+    if (void* handle = dlopen(name, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE)) dlclose(handle);
+  }
 }
 
 }  // namespace
 
 Result<std::vector<std::string>> find_compiler() {
-  if (const char* cc = std::getenv("CC"); cc && *cc) {
-    std::vector<std::string> words = words_of(cc);
-    if (!words.empty() && !find_program(words[0]).empty()) return words;
-    return Error{Code::kToolchain, "the C compiler '" + std::string(cc) + "' that CC names is not found", "",
-                 "unset CC, or name a compiler in PATH"};
+  std::vector<std::string> words;
+  if (const char* cc = std::getenv("CC")) words = words_of(cc);
+  if (!words.empty()) {
+    std::string path = find_program(words[0]);
+    if (path.empty()) {
+      return Error{Code::kToolchain, "the C compiler '" + words[0] + "' that CC names is not found", "",
+                   "unset CC, or name a compiler in PATH"};
+    }
+    if (words[0].find('/') != std::string::npos) words[0] = path;  // it runs in another folder
+    return words;
   }
   for (const char* name : {"cc", "gcc", "clang"}) {
     if (!find_program(name).empty()) return std::vector<std::string>{name};
@@ -157,8 +225,10 @@ Result<std::shared_ptr<const runtime::Library>> compile_and_load(const Source& s
   auto folder = TemporaryFolder::make();
   if (!folder) return folder.error();
   std::string target = (*folder)->file("kernels.so");
-  if (auto s = compile(source.text + source.entry_text, Output::kLibrary, **folder, target); !s) return s.error();
-  return runtime::Library::open(target);  // stays mapped after the file is gone
+  if (auto s = compile(source.text + source.entry_text, Output::kLibrary, **folder, "kernels.so"); !s) return s.error();
+  auto library = runtime::Library::open(target);  // stays mapped after the file is gone
+  if (library && has_parallel_loops(source.text)) pin_openmp();
+  return library;
 }
 
 runtime::Artifacts artifacts_of(const Source& source) {
@@ -166,6 +236,7 @@ runtime::Artifacts artifacts_of(const Source& source) {
   made["so"] = [text = source.text] { return compile_to(text, Output::kLibrary); };
   made["obj"] = [text = source.text] { return compile_to(text, Output::kObject); };
   made["asm"] = [text = source.text] { return compile_to(text, Output::kAssembly); };
+  made["ll"] = [text = source.text] { return compile_to(text, Output::kLlvm); };
   return made;
 }
 

@@ -59,95 +59,141 @@ bool is_compact(const DLTensor& t) {
   return true;
 }
 
-std::string check_tensor(const KernelParam& p, const DLTensor& t, void*& data) {
-  if (t.device.device_type != kDLCPU) {
-    return fmt::format("expected a tensor in CPU memory, got one on device type {}", static_cast<int>(t.device.device_type));
+std::string device_text(const DLDevice& device) {
+  struct Named {
+    DLDeviceType type;
+    const char* name;
+  };
+  constexpr Named kNames[] = {{kDLCPU, "cpu"},       {kDLCUDA, "cuda"},     {kDLCUDAHost, "cuda_host"}, {kDLOpenCL, "opencl"},
+                              {kDLVulkan, "vulkan"}, {kDLMetal, "metal"},   {kDLROCM, "rocm"},          {kDLROCMHost, "rocm_host"},
+                              {kDLOneAPI, "oneapi"}, {kDLWebGPU, "webgpu"}, {kDLHexagon, "hexagon"}};
+  for (const Named& n : kNames) {
+    if (n.type == device.device_type) return fmt::format("{}:{}", n.name, device.device_id);
   }
-  ir::DataType got = dtype_of(t.dtype);
-  if (!same_storage(p.dtype, got)) return fmt::format("expected a tensor of {}, got {}", ir::to_string(p.dtype), ir::to_string(got));
-  int64_t elements = 1, wanted = 1;
-  for (int i = 0; i < t.ndim; ++i) {
-    if (t.shape[i] < 0 || __builtin_mul_overflow(elements, t.shape[i], &elements))
-      return "its shape " + shape_text(t.shape, t.ndim) + " is not valid";
-  }
-  bool known = !p.shape.empty();
-  for (int64_t d : p.shape) known = known && d >= 0 && !__builtin_mul_overflow(wanted, d, &wanted);
-  if (p.shape.size() > 1) {
-    bool same = static_cast<size_t>(t.ndim) == p.shape.size();
-    if (!same) return fmt::format("expected {} dimensions, got {}", p.shape.size(), t.ndim);
-    for (size_t i = 0; i < p.shape.size(); ++i) same = same && (p.shape[i] < 0 || p.shape[i] == t.shape[i]);
-    if (!same) {
-      return "expected shape " + shape_text(p.shape.data(), static_cast<int>(p.shape.size())) + ", got " + shape_text(t.shape, t.ndim);
+  return fmt::format("device type {}:{}", static_cast<int>(device.device_type), device.device_id);
+}
+
+bool cpu_can_read(DLDeviceType type) { return type == kDLCPU || type == kDLCUDAHost || type == kDLROCMHost || type == kDLCUDAManaged; }
+
+Fault type_fault(std::string message) { return {"TypeError", std::move(message)}; }
+Fault value_fault(std::string message) { return {"ValueError", std::move(message)}; }
+
+Fault check_shape(const KernelParam& p, const DLTensor& t, int64_t elements) {
+  int rank = static_cast<int>(p.shape.size());
+  if (rank > 1) {
+    if (t.ndim != rank) {
+      return value_fault(fmt::format("expected {} dimensions, got {} in shape {}", rank, t.ndim, shape_text(t.shape, t.ndim)));
     }
-  } else if (known && elements < wanted) {
-    return fmt::format("expected at least {} elements, got {} in shape {}", wanted, elements, shape_text(t.shape, t.ndim));
+    for (int i = 0; i < rank; ++i) {
+      if (p.shape[i] >= 0 && p.shape[i] != t.shape[i]) {
+        return value_fault("expected shape " + shape_text(p.shape.data(), rank) + ", got " + shape_text(t.shape, t.ndim));
+      }
+    }
+  } else if (rank == 1 && elements < p.shape[0]) {  // a dimension that is not constant is -1
+    return value_fault(fmt::format("expected at least {} elements, got {} in shape {}", p.shape[0], elements, shape_text(t.shape, t.ndim)));
   }
+  return {};
+}
+
+Fault check_tensor(const KernelParam& p, const DLTensor* tensor, void*& data) {
+  if (!tensor) return value_fault("expected a tensor, got a null pointer");
+  const DLTensor& t = *tensor;
+  if (!cpu_can_read(t.device.device_type)) return value_fault("expected a tensor on cpu, got one on " + device_text(t.device));
+  ir::DataType got = dtype_of(t.dtype);
+  if (!same_storage(p.dtype, got)) {
+    return type_fault(fmt::format("expected {} tensor, got {}", ir::to_string(p.dtype), ir::to_string(got)));
+  }
+  int64_t elements = 1;
+  for (int i = 0; i < t.ndim; ++i) {
+    if (t.shape[i] < 0 || __builtin_mul_overflow(elements, t.shape[i], &elements)) {
+      return value_fault("expected a shape that fits in memory, got " + shape_text(t.shape, t.ndim));
+    }
+  }
+  if (Fault f = check_shape(p, t, elements)) return f;
   if (!is_compact(t)) {
-    return "expected a compact tensor, got strides " + shape_text(t.strides, t.ndim) + " for shape " + shape_text(t.shape, t.ndim);
+    return value_fault("expected a compact row-major tensor, got strides " + shape_text(t.strides, t.ndim) + " for shape " +
+                       shape_text(t.shape, t.ndim));
   }
-  data = static_cast<char*>(t.data) + t.byte_offset;
+  data = t.data ? static_cast<char*>(t.data) + t.byte_offset : nullptr;
   if (elements == 0) return {};
-  if (!t.data) return "expected memory, got a null pointer";
+  if (!data) return value_fault("expected memory, got a null pointer");
   size_t alignment = p.dtype.is_void() ? 1 : static_cast<size_t>(p.dtype.element_bytes());
-  if (reinterpret_cast<uintptr_t>(data) % alignment != 0) {
-    return fmt::format("expected an address that is a multiple of {}, got one that is {} past it", alignment,
-                       reinterpret_cast<uintptr_t>(data) % alignment);
-  }
+  size_t past = reinterpret_cast<uintptr_t>(data) % alignment;
+  if (past != 0) return value_fault(fmt::format("expected memory aligned to {} bytes, got an address {} past it", alignment, past));
   return {};
 }
 
-std::string bind_pointer(const KernelParam& p, const TVMFFIAny& a, Slot& slot) {
+std::string pointer_text(const KernelParam& p) { return p.dtype.is_void() ? "a tensor" : "a " + ir::to_string(p.dtype) + " tensor"; }
+
+Fault bind_pointer(const KernelParam& p, const TVMFFIAny& a, Slot& slot) {
   switch (a.type_index) {
-    case kTVMFFIDLTensorPtr: return check_tensor(p, *static_cast<const DLTensor*>(a.v_ptr), slot.pointer);
-    case kTVMFFITensor: return check_tensor(p, *TVMFFITensorGetDLTensorPtr(a.v_obj), slot.pointer);
-    case kTVMFFIOpaquePtr: slot.pointer = a.v_ptr; return a.v_ptr ? "" : "expected memory, got a null pointer";
-    case kTVMFFINone: return "expected a tensor, got none";
-    default: return fmt::format("expected a tensor of {}, got {}", ir::to_string(p.dtype), type_name(a));
+    case kTVMFFIDLTensorPtr: return check_tensor(p, static_cast<const DLTensor*>(a.v_ptr), slot.pointer);
+    case kTVMFFITensor: return check_tensor(p, TVMFFITensorGetDLTensorPtr(a.v_obj), slot.pointer);
+    case kTVMFFIOpaquePtr: slot.pointer = a.v_ptr; return a.v_ptr ? Fault{} : value_fault("expected memory, got a null pointer");
+    default: return type_fault(fmt::format("expected {}, got {}", pointer_text(p), type_name(a)));
   }
 }
 
-std::string bind_scalar(const KernelParam& p, const TVMFFIAny& a, Slot& slot) {
-  ir::DataType t = p.dtype;
-  bool integer = a.type_index == kTVMFFIInt || a.type_index == kTVMFFIBool;
-  if (t.is_floating()) {
-    if (!integer && a.type_index != kTVMFFIFloat) return fmt::format("expected a number for {}, got {}", ir::to_string(t), type_name(a));
-    double v = integer ? static_cast<double>(a.v_int64) : a.v_float64;
-    if (t == ir::kFloat64)
-      slot.f64 = v;
-    else if (t == ir::kFloat32)
-      slot.f32 = static_cast<float>(v);
-    else
-      slot.bits = encode_float(t, v);
-    return {};
+Fault bind_float(ir::DataType t, const TVMFFIAny& a, Slot& slot) {
+  if (a.type_index != kTVMFFIInt && a.type_index != kTVMFFIFloat) {
+    return type_fault(fmt::format("expected a number for {}, got {}", ir::to_string(t), type_name(a)));
   }
-  if (t.is_handle()) {
-    if (a.type_index != kTVMFFIOpaquePtr && a.type_index != kTVMFFINone) return fmt::format("expected a pointer, got {}", type_name(a));
-    slot.pointer = a.type_index == kTVMFFINone ? nullptr : a.v_ptr;
-    return {};
-  }
-  if (!integer) return fmt::format("expected an integer for {}, got {}", ir::to_string(t), type_name(a));
-  int64_t v = a.v_int64;
-  if (t.is_bool() && v != 0 && v != 1) return fmt::format("expected 0 or 1 for bool, got {}", v);
-  if (t.is_integer() && t.bits < 64) {
-    int64_t low = t.is_uint() ? 0 : -(int64_t{1} << (t.bits - 1)), high = t.is_uint() ? (int64_t{1} << t.bits) - 1 : -low - 1;
-    if (v < low || v > high) return fmt::format("expected a value of {} ({} to {}), got {}", ir::to_string(t), low, high, v);
-  }
-  slot.integer = v;  // little-endian: the low bytes are the narrower value
+  double v = a.type_index == kTVMFFIInt ? static_cast<double>(a.v_int64) : a.v_float64;
+  slot.bits = encode_float_literal(t, v);  // little-endian: the low bytes are the narrower value
   return {};
+}
+
+Fault bind_integer(ir::DataType t, const TVMFFIAny& a, Slot& slot) {
+  if (a.type_index != kTVMFFIInt && a.type_index != kTVMFFIBool) {
+    return type_fault(fmt::format("expected {} for {}, got {}", t.is_bool() ? "a bool" : "an integer", ir::to_string(t), type_name(a)));
+  }
+  int64_t v = a.v_int64;
+  if (t.is_bool() && v != 0 && v != 1) return value_fault(fmt::format("expected 0 or 1 for bool, got {}", v));
+  if (t.is_integer() && t.bits < 64) {
+    int64_t low = t.is_uint() ? 0 : -(int64_t{1} << (t.bits - 1));
+    int64_t high = (int64_t{1} << (t.is_uint() ? t.bits : t.bits - 1)) - 1;
+    if (v < low || v > high) return value_fault(fmt::format("expected {} to {} for {}, got {}", low, high, ir::to_string(t), v));
+  }
+  slot.integer = v;
+  return {};
+}
+
+Fault bind_handle(const TVMFFIAny& a, Slot& slot) {
+  bool none = a.type_index == kTVMFFINone;
+  if (!none && a.type_index != kTVMFFIOpaquePtr) return type_fault(fmt::format("expected a pointer, got {}", type_name(a)));
+  slot.pointer = none ? nullptr : a.v_ptr;
+  return {};
+}
+
+Fault bind_argument(const KernelParam& p, const TVMFFIAny& a, Slot& slot) {
+  if (p.is_pointer) return bind_pointer(p, a, slot);
+  if (p.dtype.is_floating()) return bind_float(p.dtype, a, slot);
+  if (p.dtype.is_handle()) return bind_handle(a, slot);
+  return bind_integer(p.dtype, a, slot);
+}
+
+// An object handed over instead of lent ("rvalue reference"): the reference stays the caller's to release.
+TVMFFIAny lent(const TVMFFIAny& a) {
+  if (a.type_index != kTVMFFIObjectRValueRef) return a;
+  TVMFFIAny view{};
+  view.v_obj = *static_cast<TVMFFIObject**>(a.v_ptr);
+  view.type_index = view.v_obj ? view.v_obj->type_index : static_cast<int32_t>(kTVMFFINone);
+  return view;
 }
 
 }  // namespace
 
-std::string bind_arguments(const KernelInfo& kernel, const TVMFFIAny* args, int32_t count, Slot* slots) {
+Fault bind_arguments(const KernelInfo& kernel, const TVMFFIAny* args, int32_t count, Slot* slots) {
   if (static_cast<size_t>(count) != kernel.params.size()) {
     std::string names;
     for (const KernelParam& p : kernel.params) names += (names.empty() ? "" : ", ") + p.name;
-    return fmt::format("expected {} arguments ({}), got {}", kernel.params.size(), names, count);
+    return type_fault(
+        fmt::format("expected {} argument{} ({}), got {}", kernel.params.size(), kernel.params.size() == 1 ? "" : "s", names, count));
   }
   for (size_t i = 0; i < kernel.params.size(); ++i) {
     const KernelParam& p = kernel.params[i];
-    std::string wrong = p.is_pointer ? bind_pointer(p, args[i], slots[i]) : bind_scalar(p, args[i], slots[i]);
-    if (!wrong.empty()) return fmt::format("parameter '{}' (argument {}): {}", p.name, i, wrong);
+    Fault fault = bind_argument(p, lent(args[i]), slots[i]);
+    if (fault) return {fault.kind, fmt::format("parameter '{}' (argument {}): {}", p.name, i, fault.message)};
   }
   return {};
 }

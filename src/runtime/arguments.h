@@ -1,4 +1,4 @@
-// Checks of a kernel's arguments, worked out once for each kernel.
+// Checks a kernel's arguments and lays their values out for its entry.
 #pragma once
 
 #include <tvm/ffi/c_api.h>
@@ -19,7 +19,18 @@ union Slot {
   uint64_t bits;
 };
 
-// Fills slots[i] from args[i] for every parameter; the result is empty, or what is wrong: "parameter 'A' (argument 0): expected ...".
-std::string bind_arguments(const KernelInfo& kernel, const TVMFFIAny* args, int32_t count, Slot* slots);
+// What is wrong with the arguments, for the caller to put the kernel's name before.
+struct Fault {
+  const char* kind = nullptr;  // tvm-ffi's kind of error: "TypeError" or "ValueError"; null when nothing is wrong
+  std::string message;
+  explicit operator bool() const { return kind != nullptr; }
+};
+
+// Fills slots[i] from args[i] for every parameter: "parameter 'A' (argument 0): expected ..., got ...". Allocates only for a fault.
+// A tensor must be in memory that the CPU reads, of the parameter's dtype (the 8-bit integers and bool pass for each other, so do
+// float8_e4m3 and float8_e4m3fn, and an unsigned integer for a small float of its width), compact, aligned to its element, and of the
+// declared shape; an empty one may have no memory. A raw pointer is trusted. An integer must be in its parameter's range and passes for a
+// float; a float does not pass for an integer. 64-bit unsigned parameters take any int64, by its bits.
+Fault bind_arguments(const KernelInfo& kernel, const TVMFFIAny* args, int32_t count, Slot* slots);
 
 }  // namespace kiln::runtime

@@ -43,7 +43,8 @@ struct Argument {
   }
 };
 
-// Calls a function of the module. The error is the callee's own, of code kLaunch.
+// Calls a function of the module, of any kind, and drops what it returns. Errors: kInvalidArgument, a function that the module lacks, with
+// those it has; kLaunch, what the callee reported, with the function as place.
 Status call(const Module& module, std::string_view function, std::span<const Argument> args);
 
 }  // namespace kiln::runtime
