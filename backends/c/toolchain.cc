@@ -113,9 +113,14 @@ void explain_failure(std::string_view output, Error& error) {
 
 enum class Output { kLibrary, kObject, kAssembly, kLlvm };
 
-// A flag that some compilers or processors lack, and the word in their refusal; the text compiles without it too.
+// A flag that some compilers or processors lack, and words by which they refuse it; the text compiles without it too.
 struct OptionalFlag {
-  std::string flag, refusal;
+  const char* flag;
+  std::vector<std::string_view> refusals;
+
+  bool refused_in(std::string_view output) const {
+    return std::any_of(refusals.begin(), refusals.end(), [&](std::string_view word) { return output.find(word) != output.npos; });
+  }
 };
 
 // Wrap-around integers and no strict aliasing are what the printed text relies on; contraction to fma would round once where the module
@@ -128,7 +133,7 @@ std::vector<std::string> command(const std::vector<std::string>& compiler, const
                            "-ffp-contract=off", "-w", "-fPIC"}) {
     argv.emplace_back(flag);
   }
-  for (const OptionalFlag& o : optional) argv.push_back(o.flag);
+  for (const OptionalFlag& o : optional) argv.emplace_back(o.flag);
   switch (output) {
     case Output::kLibrary: argv.emplace_back("-shared"); break;
     case Output::kObject: argv.emplace_back("-c"); break;
@@ -162,15 +167,14 @@ Status compile(std::string_view text, Output output, TemporaryFolder& folder, co
   auto compiler = find_compiler();
   if (!compiler) return compiler.error();
   if (auto s = folder.write(kSourceFile, text); !s) return s;
-  std::vector<OptionalFlag> optional = {{"-march=native", "march"}};
-  if (has_parallel_loops(text)) optional.push_back({"-fopenmp", "omp"});
+  std::vector<OptionalFlag> optional = {{"-march=native", {"march"}}};
+  if (has_parallel_loops(text)) optional.push_back({"-fopenmp", {"openmp", "gomp", "iomp"}});
   for (;;) {
     // Run in the folder, so that its name is in neither messages nor artifacts.
     auto result = run_process(command(*compiler, optional, output, target), timeout_seconds(), folder.path());
     if (!result) return result.error();
     if (result->status == 0 && !result->timed_out) return Ok{};
-    auto refused = std::find_if(optional.begin(), optional.end(),
-                                [&](const OptionalFlag& o) { return result->output.find(o.refusal) != std::string::npos; });
+    auto refused = std::find_if(optional.begin(), optional.end(), [&](const OptionalFlag& o) { return o.refused_in(result->output); });
     if (result->timed_out || refused == optional.end()) {
       Error error = compiler_failed(compiler->front(), *result, output);
       if (folder.keep_if_asked()) error.hint += (error.hint.empty() ? "" : "; ") + ("the source is kept in " + folder.path());

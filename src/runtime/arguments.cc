@@ -3,6 +3,8 @@
 #include <dlpack/dlpack.h>
 #include <fmt/format.h>
 
+#include <span>
+
 #include "base/small_float.h"
 
 namespace kiln::runtime {
@@ -43,16 +45,19 @@ bool same_storage(ir::DataType want, ir::DataType got) {
   return exotic && got.is_uint();
 }
 
-std::string shape_text(const int64_t* shape, int ndim) {
-  return "(" + fmt::format("{}", fmt::join(shape, shape + ndim, ", ")) + (ndim == 1 ? ",)" : ")");
+// As Python writes it; "*" for a dimension that is not constant.
+std::string shape_text(std::span<const int64_t> shape, bool declared = false) {
+  std::string out = "(";
+  for (int64_t d : shape) out += (out.size() > 1 ? ", " : "") + (declared && d < 0 ? "*" : std::to_string(d));
+  return out + (shape.size() == 1 ? ",)" : ")");
 }
+std::span<const int64_t> shape_of(const DLTensor& t) { return {t.shape, static_cast<size_t>(t.ndim)}; }
 
-// Row-major without gaps; a dimension of size 1 may have any stride, and nothing is asked of an empty tensor.
+// Row-major without gaps; a dimension of size 1 may have any stride. Not for empty tensors, of which nothing is asked.
 bool is_compact(const DLTensor& t) {
   if (!t.strides) return true;
   int64_t expected = 1;
   for (int i = t.ndim; i-- > 0;) {
-    if (t.shape[i] == 0) return true;
     if (t.shape[i] != 1 && t.strides[i] != expected) return false;
     expected *= t.shape[i];
   }
@@ -82,15 +87,15 @@ Fault check_shape(const KernelParam& p, const DLTensor& t, int64_t elements) {
   int rank = static_cast<int>(p.shape.size());
   if (rank > 1) {
     if (t.ndim != rank) {
-      return value_fault(fmt::format("expected {} dimensions, got {} in shape {}", rank, t.ndim, shape_text(t.shape, t.ndim)));
+      return value_fault(fmt::format("expected {} dimensions, got {} in shape {}", rank, t.ndim, shape_text(shape_of(t))));
     }
     for (int i = 0; i < rank; ++i) {
       if (p.shape[i] >= 0 && p.shape[i] != t.shape[i]) {
-        return value_fault("expected shape " + shape_text(p.shape.data(), rank) + ", got " + shape_text(t.shape, t.ndim));
+        return value_fault("expected shape " + shape_text(p.shape, true) + ", got " + shape_text(shape_of(t)));
       }
     }
   } else if (rank == 1 && elements < p.shape[0]) {  // a dimension that is not constant is -1
-    return value_fault(fmt::format("expected at least {} elements, got {} in shape {}", p.shape[0], elements, shape_text(t.shape, t.ndim)));
+    return value_fault(fmt::format("expected at least {} elements, got {} in shape {}", p.shape[0], elements, shape_text(shape_of(t))));
   }
   return {};
 }
@@ -103,16 +108,17 @@ Fault check_tensor(const KernelParam& p, const DLTensor* tensor, void*& data) {
   if (!same_storage(p.dtype, got)) {
     return type_fault(fmt::format("expected {} tensor, got {}", ir::to_string(p.dtype), ir::to_string(got)));
   }
+  if (t.ndim < 0 || (t.ndim > 0 && !t.shape)) return value_fault(fmt::format("expected a shape, got {} dimensions without sizes", t.ndim));
   int64_t elements = 1;
   for (int i = 0; i < t.ndim; ++i) {
     if (t.shape[i] < 0 || __builtin_mul_overflow(elements, t.shape[i], &elements)) {
-      return value_fault("expected a shape that fits in memory, got " + shape_text(t.shape, t.ndim));
+      return value_fault("expected a shape that fits in memory, got " + shape_text(shape_of(t)));
     }
   }
   if (Fault f = check_shape(p, t, elements)) return f;
-  if (!is_compact(t)) {
-    return value_fault("expected a compact row-major tensor, got strides " + shape_text(t.strides, t.ndim) + " for shape " +
-                       shape_text(t.shape, t.ndim));
+  if (elements != 0 && !is_compact(t)) {
+    return value_fault("expected a compact row-major tensor, got strides " + shape_text({t.strides, static_cast<size_t>(t.ndim)}) +
+                       " for shape " + shape_text(shape_of(t)));
   }
   data = t.data ? static_cast<char*>(t.data) + t.byte_offset : nullptr;
   if (elements == 0) return {};
