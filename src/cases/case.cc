@@ -126,9 +126,11 @@ class Reader {
     if (!s.IsObject()) return fail("expected an object under key 'input_sparse'");
     p.sparse->fill = number(s, "fill", 0);
     const Json *indices = find(s, "indices"), *values = find(s, "values");
-    if (indices && values && indices->IsArray() && values->IsArray() && indices->Size() == values->Size()) {
+    if (indices && values && indices->IsArray() && values->IsArray()) {
+      if (indices->Size() != values->Size()) return fail("expected as many values as indices under key 'input_sparse'");
       for (unsigned i = 0; i < indices->Size(); ++i) {
-        if ((*indices)[i].IsInt64()) add((*indices)[i].GetInt64(), (*values)[i]);
+        if (!(*indices)[i].IsInt64()) return fail("expected whole numbers as indices under key 'input_sparse'");
+        add((*indices)[i].GetInt64(), (*values)[i]);
       }
       return;
     }
@@ -162,7 +164,7 @@ class Reader {
     std::string kind = text(a, "kind");
     if (kind == "tensor") {
       r.name = text(a, "tensor");
-      if (const Json* offset = find(a, "byte_offset"); offset && offset->IsInt64()) r.byte_offset = offset->GetInt64();
+      if (const Json* offset = find(a, "byte_offset")) r.byte_offset = expression(*offset);
     } else if (kind == "scalar") {
       r.kind = Argument::Kind::kScalar;
       r.dtype = dtype(a);
@@ -200,7 +202,8 @@ class Reader {
     if (v.IsString()) return out.push_back(v.GetString());
     if (!v.IsArray()) return fail("expected patterns under key 'expect_text'");
     for (const Json& s : v.GetArray()) {
-      if (s.IsString()) out.push_back(s.GetString());
+      if (!s.IsString()) return fail("expected patterns under key 'expect_text'");
+      out.push_back(s.GetString());
     }
   }
 
@@ -224,12 +227,13 @@ Result<Case> read_case(const std::string& folder) {
   c.folder = folder;
   c.module = r.path(r.text(doc, "device_module"));
   if (const Json* t = r.find(doc, "target"); t && t->IsObject())
-    c.target = Reader::to_json(*t), c.kind = r.text(*t, "kind");
+    c.target = Reader::to_json(*t);
   else if (t && t->IsString())
-    c.target = t->GetString(), c.kind = c.target.substr(0, c.target.find(' '));
+    c.target = t->GetString();
   else
     r.fail("expected a target under key 'target'");
-  if (const Json* dyn = r.find(doc, "dyn"); dyn && dyn->IsObject()) {
+  if (const Json* dyn = r.find(doc, "dyn")) {
+    if (!dyn->IsObject()) return Error{Code::kParse, "expected an object under key 'dyn'", folder + "/case.json", ""};
     for (auto& m : dyn->GetObject()) c.sizes[m.name.GetString()] = r.value(m.value);
   }
   r.params(doc, c);

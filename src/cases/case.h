@@ -38,10 +38,10 @@ struct Param {
 struct Argument {
   enum class Kind : uint8_t { kTensor, kScalar, kWorkspace, kTensorMap };
   Kind kind = Kind::kTensor;
-  std::string name;    // of the parameter or the workspace
-  std::string value;   // expression of a scalar
-  ir::DataType dtype;  // of a scalar
-  int64_t byte_offset = 0;
+  std::string name;               // of the parameter or the workspace
+  std::string value;              // expression of a scalar
+  ir::DataType dtype;             // of a scalar
+  std::string byte_offset = "0";  // expression
 };
 
 struct Launch {
@@ -59,7 +59,6 @@ struct Workspace {
 struct Case {
   std::string folder, module;  // paths
   std::string target;          // JSON of the target
-  std::string kind;            // its kind
   std::vector<Param> params;
   std::vector<Launch> launches;
   std::vector<Workspace> workspaces;

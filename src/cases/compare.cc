@@ -32,7 +32,8 @@ bool agree(const Param& p, uint64_t expected, uint64_t got) {
   double e = decode_float(p.dtype, expected), g = decode_float(p.dtype, got);
   if (std::isnan(e) || std::isnan(g)) return std::isnan(e) && std::isnan(g);
   if (p.compare_bits) return false;
-  return e == g || std::fabs(g - e) <= p.atol + p.rtol * std::fabs(e);
+  if (std::isinf(e) || std::isinf(g)) return e == g;  // an infinite difference is within no tolerance
+  return std::fabs(g - e) <= p.atol + p.rtol * std::fabs(e);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -35,21 +36,18 @@ class Evaluator {
     return true;
   }
   static bool whole(const Number& a, const Number& b) { return a.index() == 0 && b.index() == 0; }
+  static bool less(const Number& a, const Number& b) { return whole(a, b) ? std::get<0>(a) < std::get<0>(b) : real(a) < real(b); }
   static double real(const Number& n) { return n.index() == 0 ? static_cast<double>(std::get<0>(n)) : std::get<1>(n); }
-  static uint64_t u(const Number& n) { return static_cast<uint64_t>(std::get<0>(n)); }
 
   Number sum() {
     Number v = product();
     while (!error_) {
-      if (accept("+")) {
-        Number b = product();
-        v = whole(v, b) ? Number(static_cast<int64_t>(u(v) + u(b))) : Number(real(v) + real(b));
-      } else if (accept("-")) {
-        Number b = product();
-        v = whole(v, b) ? Number(static_cast<int64_t>(u(v) - u(b))) : Number(real(v) - real(b));
-      } else {
+      if (accept("+"))
+        v = arithmetic('+', v, product());
+      else if (accept("-"))
+        v = arithmetic('-', v, product());
+      else
         break;
-      }
     }
     return v;
   }
@@ -58,68 +56,83 @@ class Evaluator {
     while (!error_) {
       if (accept("//"))
         v = divide(v, unary(), true, true);
-      else if (accept("*")) {
-        Number b = unary();
-        v = whole(v, b) ? Number(static_cast<int64_t>(u(v) * u(b))) : Number(real(v) * real(b));
-      } else if (accept("%"))
+      else if (accept("*"))
+        v = arithmetic('*', v, unary());
+      else if (accept("%"))
         v = divide(v, unary(), true, false);
       else if (accept("/"))
-        v = Number(real(v) / real(unary()));
+        v = fraction(v, unary());
       else
         break;
     }
     return v;
   }
+  Number arithmetic(char op, const Number& x, const Number& y) {
+    if (!whole(x, y)) return op == '+' ? real(x) + real(y) : op == '-' ? real(x) - real(y) : real(x) * real(y);
+    int64_t a = std::get<0>(x), b = std::get<0>(y), r = 0;
+    bool over = op == '+'   ? __builtin_add_overflow(a, b, &r)
+                : op == '-' ? __builtin_sub_overflow(a, b, &r)
+                            : __builtin_mul_overflow(a, b, &r);
+    if (over) fail("a result does not fit 64 bits");
+    return r;
+  }
+  Number fraction(const Number& x, const Number& y) {
+    if (real(y) == 0) return fail("division by zero"), x;
+    return real(x) / real(y);
+  }
   // Quotient or remainder, floored or truncated.
   Number divide(Number x, Number y, bool floor, bool quotient) {
+    if (real(y) == 0) return fail("division by zero"), x;
     if (!whole(x, y)) {
       double q = floor ? std::floor(real(x) / real(y)) : std::trunc(real(x) / real(y));
       return quotient ? q : real(x) - q * real(y);
     }
     int64_t a = std::get<0>(x), b = std::get<0>(y);
-    if (b == 0) return fail("division by zero"), Number(int64_t{0});
-    if (b == -1) return quotient ? Number(static_cast<int64_t>(0 - static_cast<uint64_t>(a))) : Number(int64_t{0});
+    if (b == -1) return quotient ? arithmetic('-', int64_t{0}, x) : Number(int64_t{0});
     int64_t q = a / b, r = a % b;
     if (floor && r != 0 && (r < 0) != (b < 0)) --q, r += b;
     return quotient ? q : r;
   }
   Number unary() {
     if (++depth_ > 200) return fail("nested too deeply"), Number(int64_t{0});
-    Number v = accept("-") ? negate(unary()) : primary();
+    Number v = accept("-") ? negate(unary()) : accept("+") ? unary() : primary();
     --depth_;
     return v;
   }
-  static Number negate(const Number& n) { return n.index() == 0 ? Number(static_cast<int64_t>(0 - u(n))) : Number(-real(n)); }
+  Number negate(const Number& n) { return n.index() == 0 ? arithmetic('-', int64_t{0}, n) : Number(-real(n)); }
 
   Number primary() {
-    skip();
     if (accept("(")) {
       Number v = sum();
       if (!accept(")")) fail("expected ')'");
       return v;
     }
+    if (at_ < s_.size() && (is_digit(s_[at_]) || s_[at_] == '.')) return number();
     size_t end = at_;
-    while (end < s_.size() && (std::isalnum(static_cast<unsigned char>(s_[end])) || s_[end] == '_' || s_[end] == '.')) ++end;
+    while (end < s_.size() && (std::isalnum(static_cast<unsigned char>(s_[end])) || s_[end] == '_')) ++end;
     std::string_view word = s_.substr(at_, end - at_);
     at_ = end;
     if (word.empty()) return fail("expected a number or a name"), Number(int64_t{0});
-    if (std::isdigit(static_cast<unsigned char>(word[0])) || word[0] == '.') return number(word);
     if (word == "min" || word == "max" || word == "tdiv" || word == "tmod") return function(word);
+    if (word == "NaN" || word == "nan") return std::numeric_limits<double>::quiet_NaN();
+    if (word == "Infinity" || word == "inf") return std::numeric_limits<double>::infinity();
     auto it = names_.find(word);
     if (it == names_.end()) return fail("'" + std::string(word) + "' is not known"), Number(int64_t{0});
     return it->second;
   }
-  Number number(std::string_view word) {
-    if (word.find_first_of(".e") == word.npos) {
-      int64_t v = 0;
-      auto [p, ec] = std::from_chars(word.data(), word.data() + word.size(), v);
-      if (ec != std::errc() || p != word.data() + word.size()) fail("'" + std::string(word) + "' is not a number");
-      return v;
-    }
-    double v = 0;
-    auto [p, ec] = std::from_chars(word.data(), word.data() + word.size(), v);
-    if (ec != std::errc() || p != word.data() + word.size()) fail("'" + std::string(word) + "' is not a number");
-    return v;
+  static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+  // Digits alone are an integer; a point or an exponent makes a double.
+  Number number() {
+    const char *begin = s_.data() + at_, *end = s_.data() + s_.size();
+    int64_t i = 0;
+    double d = 0;
+    auto [after_i, error_i] = std::from_chars(begin, end, i);
+    auto [after_d, error_d] = std::from_chars(begin, end, d);
+    if (error_d != std::errc()) return fail("'" + std::string(s_.substr(at_, 30)) + "' is not a number"), Number(int64_t{0});
+    at_ += static_cast<size_t>(after_d - begin);
+    if (after_d != after_i) return d;
+    if (error_i != std::errc()) fail("an integer does not fit 64 bits");
+    return i;
   }
   Number function(std::string_view name) {
     if (!accept("(")) fail("expected '('");
@@ -135,7 +148,7 @@ class Evaluator {
     if (name == "tmod") return divide(args[0], args[1], false, false);
     Number best = args[0];
     for (const Number& n : args) {
-      if (name == "min" ? real(n) < real(best) : real(n) > real(best)) best = n;
+      if (name == "min" ? less(n, best) : less(best, n)) best = n;
     }
     return best;
   }
@@ -151,6 +164,13 @@ class Evaluator {
 
 Result<Number> evaluate(std::string_view text, const Names& names) { return Evaluator(text, names).run(); }
 
-int64_t as_integer(const Number& n) { return n.index() == 0 ? std::get<0>(n) : static_cast<int64_t>(std::get<1>(n)); }
+Result<int64_t> evaluate_integer(std::string_view text, const Names& names) {
+  auto n = evaluate(text, names);
+  if (!n) return n.error();
+  if (n->index() == 0) return std::get<0>(*n);
+  double d = std::get<1>(*n);
+  if (d == std::trunc(d) && std::fabs(d) < 0x1p63) return static_cast<int64_t>(d);
+  return Error{Code::kParse, "expected a whole number from the expression '" + std::string(text.substr(0, 100)) + "'", "", ""};
+}
 
 }  // namespace kiln::cases

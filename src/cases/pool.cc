@@ -1,5 +1,6 @@
 // Cases in processes of their own, so that a kernel that crashes or hangs costs one case.
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -87,7 +88,7 @@ Outcome finish(Worker& w, const std::string& folder, bool timed_out) {
   Outcome o;
   o.folder = folder;
   if (timed_out) {
-    o.reason = "did not end within " + std::to_string(static_cast<int>(timeout_seconds())) + " s (KILN_CASE_TIMEOUT sets another limit)";
+    o.reason = fmt::format("did not end within {:g} s (KILN_CASE_TIMEOUT sets another limit)", timeout_seconds());
   } else if (WIFSIGNALED(status)) {
     o.reason = std::string("crashed: ") + strsignal(WTERMSIG(status));
   } else if (!unpack(w.bytes, o)) {
@@ -107,10 +108,13 @@ void run_cases(const std::vector<std::string>& folders, const RunOptions& option
     while (next < folders.size() && workers.size() < static_cast<size_t>(std::max(jobs, 1))) {
       int fds[2];
       if (pipe2(fds, O_CLOEXEC) != 0) break;
+      std::fflush(stdout);  // else a child writes it once more
       pid_t pid = fork();
       if (pid == 0) {
         close(fds[0]);
+        dup2(STDERR_FILENO, STDOUT_FILENO);  // what a kernel prints is no result of ours
         write_all(fds[1], pack(run_case(folders[next], options)));
+        std::fflush(stdout);
         _exit(0);  // no exit handlers: they belong to the parent
       }
       close(fds[1]);

@@ -106,9 +106,9 @@ class Runner {
   Result<std::vector<int64_t>> shape_of(const std::vector<std::string>& shape) {
     std::vector<int64_t> out;
     for (const std::string& text : shape) {
-      auto v = evaluate(text, case_.sizes);
+      auto v = evaluate_integer(text, case_.sizes);
       if (!v) return v.error();
-      out.push_back(as_integer(*v));
+      out.push_back(*v);
       if (out.back() < 0) return Error{Code::kParse, "a negative size '" + text + "'", case_.folder, ""};
     }
     return out;
@@ -194,17 +194,16 @@ class Runner {
           auto& from = a.kind == Argument::Kind::kTensor ? buffers_ : workspaces_;
           auto it = from.find(a.name);
           if (it == from.end()) return Error{Code::kParse, "argument '" + a.name + "' names no tensor of the case", case_.folder, ""};
-          tensors.push_back(tensor(it->second, a.byte_offset));
+          auto offset = evaluate_integer(a.byte_offset, case_.sizes);
+          if (!offset) return offset.error();
+          if (*offset < 0 || static_cast<size_t>(*offset) > it->second.bytes)
+            return Error{Code::kParse, "the byte offset of argument '" + a.name + "' is outside its tensor", case_.folder, ""};
+          tensors.push_back(tensor(it->second, *offset));
           args.push_back(runtime::Argument::of(tensors.back().get()));
           break;
         }
         case Argument::Kind::kScalar: {
-          auto v = evaluate(a.value, case_.sizes);
-          if (!v) return v.error();
-          if (a.dtype.is_floating())
-            args.push_back(runtime::Argument::of(v->index() == 0 ? static_cast<double>(std::get<0>(*v)) : std::get<1>(*v)));
-          else
-            args.push_back(runtime::Argument::of(as_integer(*v)));
+          if (auto s = push_scalar(a, args); !s) return s;
           break;
         }
         case Argument::Kind::kTensorMap:
@@ -212,6 +211,18 @@ class Runner {
       }
     }
     return runtime::call(module, l.kernel, args);
+  }
+  Status push_scalar(const Argument& a, std::vector<runtime::Argument>& args) {
+    if (a.dtype.is_floating()) {
+      auto v = evaluate(a.value, case_.sizes);
+      if (!v) return v.error();
+      args.push_back(runtime::Argument::of(v->index() == 0 ? static_cast<double>(std::get<0>(*v)) : std::get<1>(*v)));
+    } else {
+      auto v = evaluate_integer(a.value, case_.sizes);
+      if (!v) return v.error();
+      args.push_back(runtime::Argument::of(*v));
+    }
+    return Ok{};
   }
   std::unique_ptr<DLTensor> tensor(Buffer& b, int64_t byte_offset) {
     auto t = std::make_unique<DLTensor>();
@@ -224,38 +235,51 @@ class Runner {
     return t;
   }
 
-  // A case's outputs must all follow one policy, where it offers several.
   bool check_outputs() {
     for (auto& [name, b] : buffers_) {
       if (!b.guards_intact()) return fail("the kernel wrote outside parameter '" + name + "'"), false;
     }
+    for (auto& [name, b] : workspaces_) {
+      if (!b.guards_intact()) return fail("the kernel wrote outside workspace '" + name + "'"), false;
+    }
     if (!case_.compare) return true;
     for (const Param& p : case_.params) {
       if (!p.is_tensor || p.expected.empty()) continue;
-      std::optional<Array> mask;
-      if (!p.dont_care.empty()) {
-        auto m = read_npy(p.dont_care);
-        if (!m) return fail(m.error().to_string()), false;
-        mask = std::move(*m);
-      }
-      std::string first, matched;
-      bool hit = false;
-      for (const Alternative& a : p.expected) {
-        auto expected = read_npy(a.expected);
-        if (!expected) return fail(expected.error().to_string()), false;
-        if (expected->data.size() != buffers_[p.name].bytes)
-          return fail("output '" + p.name + "' and its expected array differ in size"), false;
-        std::string wrong = compare(p, *expected, buffers_[p.name].data(), mask ? &*mask : nullptr);
-        if (wrong.empty()) {
-          hit = true, matched = a.policy;
-          break;
-        }
-        if (first.empty()) first = wrong;
-      }
-      if (!hit) return fail("output '" + p.name + "': " + (p.expected.size() > 1 ? "no policy matches; " : "") + first), false;
-      if (!matched.empty()) out_.reason = "policy " + matched;
+      if (auto s = check_output(p); !s) return fail(s.error().to_string()), false;
     }
+    if (policies_ && !policies_->empty()) out_.reason = "policy " + (*policies_)[0];
     return true;
+  }
+  // Where a case offers several policies, all its outputs must follow one: `policies_` keeps those that every output so far matches.
+  Status check_output(const Param& p) {
+    auto wrong = [&](std::string what) { return Error{Code::kLaunch, "output '" + p.name + "': " + std::move(what), "", ""}; };
+    std::optional<Array> mask;
+    if (!p.dont_care.empty()) {
+      auto m = read_npy(p.dont_care);
+      if (!m) return m.error();
+      mask = std::move(*m);
+    }
+    std::string first;
+    std::vector<std::string> matched;
+    for (const Alternative& a : p.expected) {
+      auto expected = read_npy(a.expected);
+      if (!expected) return expected.error();
+      Buffer& b = buffers_[p.name];
+      if (expected->data.size() != b.bytes)
+        return wrong(fmt::format("its array has {} bytes, the expected one {}", b.bytes, expected->data.size()));
+      std::string difference = compare(p, *expected, b.data(), mask ? &*mask : nullptr);
+      if (difference.empty())
+        matched.push_back(a.policy);
+      else if (first.empty())
+        first = difference;
+    }
+    if (matched.empty()) return wrong((p.expected.size() > 1 ? "no policy matches; " : "") + first);
+    if (matched[0].empty()) return Ok{};  // the only expected value
+    if (policies_)
+      std::erase_if(matched, [&](const std::string& m) { return std::find(policies_->begin(), policies_->end(), m) == policies_->end(); });
+    if (matched.empty()) return wrong("follows another policy than the outputs before it");
+    policies_ = std::move(matched);
+    return Ok{};
   }
 
   void repeat(const Module& module) {
@@ -274,6 +298,7 @@ class Runner {
   const RunOptions& options_;
   Outcome& out_;
   std::map<std::string, Buffer> buffers_, workspaces_;
+  std::optional<std::vector<std::string>> policies_;
 };
 
 }  // namespace

@@ -72,8 +72,7 @@ int build(const BuildArgs& a) {
   if (!to_stdout) {
     if (auto s = write_file(a.output, *bytes); !s) return report(s.error(), a.json);
   } else if (!a.json) {
-    bool fine = std::fwrite(bytes->data(), 1, bytes->size(), stdout) == bytes->size() && std::fflush(stdout) == 0;
-    if (!fine) return report({Code::kIo, std::string("cannot write: ") + std::strerror(errno), "standard output", ""}, false);
+    fmt::print("{}", *bytes);
   }
   if (!a.json) return 0;
   std::string kernels, times;

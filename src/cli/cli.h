@@ -31,7 +31,7 @@ int doctor(bool json);
 
 // Prints the error to stderr ("kiln: error: ..."), with `json` as an object on stdout too; returns 1.
 int report(const Error& error, bool json);
-// A JSON string, quoted.
+// A JSON string, quoted. What is no UTF-8 becomes U+FFFD, so that any name gives valid JSON.
 std::string quote(std::string_view text);
 
 }  // namespace kiln::cli

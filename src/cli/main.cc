@@ -1,5 +1,11 @@
 #include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <functional>
 #include <string>
+#include <string_view>
+#include <system_error>
 
 #include "cli/cli.h"
 
@@ -19,8 +25,8 @@ void add_build(CLI::App& app, BuildArgs& a) {
   c->add_option("--emit", a.emit, "what to write")
       ->check(CLI::IsMember({"source", "ptx", "cubin", "fatbin", "obj", "so", "ll", "asm"}))
       ->envname("KILN_EMIT");
-  c->add_option("-o,--output", a.output, "file to write, whole or not at all (default: standard output)");
-  c->add_flag("--json", a.json, "print a JSON object about the build");
+  c->add_option("-o,--output", a.output, "file to write, whole or not at all (default: standard output)")->envname("KILN_OUTPUT");
+  c->add_flag("--json", a.json, "print a JSON object about the build")->envname("KILN_JSON");
   c->footer(
       "Examples:\n  kiln build gemm.json\n  kiln build gemm.json.gz --target c --emit so -o gemm.so\n  cat gemm.py | kiln build - -o "
       "gemm.c");
@@ -32,13 +38,31 @@ void add_run(CLI::App& app, RunArgs& a) {
   c->add_option("--target", a.target, "target, instead of the case's own")->envname("KILN_TARGET");
   c->add_option("--codegen", a.codegen, "device codegen, instead of the first that matches the target")->envname("KILN_CODEGEN");
   c->add_option("--device", a.device, "where to run: cpu")->envname("KILN_DEVICE");
-  c->add_flag("--check", a.check, "also check every memory access, on devices that can");
+  c->add_flag("--check", a.check, "also check every memory access, on devices that can")->envname("KILN_CHECK");
   c->add_option("--repeat", a.repeat, "launch N times more and report the median time")
       ->check(CLI::Range(0, 1000000))
       ->envname("KILN_REPEAT");
   c->add_option("--jobs", a.jobs, "cases at a time (default: the number of cores)")->check(CLI::Range(1, 1024))->envname("KILN_JOBS");
-  c->add_flag("--json", a.json, "print one JSON object a case on a line");
+  c->add_flag("--json", a.json, "print one JSON object a case on a line")->envname("KILN_JSON");
   c->footer("Examples:\n  kiln run tests/corpus/corpus/c/gemm_cpu_256\n  kiln run tests/corpus --json\n  kiln run gemm --repeat 20");
+}
+
+int usage(const char* what, int argc, char** argv) {
+  bool json = false;
+  for (int i = 1; i < argc; ++i) json = json || std::string_view(argv[i]) == "--json";
+  report({kiln::Code::kInvalidArgument, what, "", "kiln --help and kiln VERB --help show the usage"}, json);
+  return 2;
+}
+
+// Output that could not be written is a failure, even when it is noticed at the end only.
+int checked(const std::function<int()>& verb) {
+  auto lost = [] { return report({kiln::Code::kIo, std::string("cannot write: ") + std::strerror(errno), "standard output", ""}, false); };
+  try {  // fmt reports a failed write by an exception
+    int status = verb();
+    return std::fflush(stdout) == 0 && !std::ferror(stdout) ? status : lost();
+  } catch (const std::system_error&) {
+    return lost();
+  }
 }
 
 }  // namespace
@@ -63,29 +87,33 @@ int main(int argc, char** argv) {
   print_verb->footer("Example:\n  kiln print gemm.json.gz | less");
   CLI::App* verify_verb = app.add_subcommand("verify", "Check modules; report every fault with its place");
   verify_verb->add_option("MODULE", modules, "module files, -, or folders with modules below them")->required();
-  verify_verb->add_flag("--round-trip", round_trip, "also check that the printed text reads back to an equal module");
+  verify_verb->add_flag("--round-trip", round_trip, "also check that the printed text reads back to an equal module")
+      ->envname("KILN_ROUND_TRIP");
   verify_verb->footer("Examples:\n  kiln verify gemm.json\n  kiln verify --round-trip tests/corpus");
   CLI::App* list_verb = app.add_subcommand("list", "List backends and what each needs here");
   list_verb->footer("Example:\n  kiln list");
   CLI::App* resolve_verb = app.add_subcommand("resolve", "Say which device codegen serves a target");
   resolve_verb->add_option("TARGET", target, "a kind, 'kind -key=value ...', or JSON")->required();
-  resolve_verb->add_flag("--explain", explain, "show every entry, what was loaded, and why not");
+  resolve_verb->add_flag("--explain", explain, "show every entry, what was loaded, and why not")->envname("KILN_EXPLAIN");
   resolve_verb->footer("Examples:\n  kiln resolve c\n  kiln resolve 'cuda -arch=sm_90a' --explain");
   CLI::App* doctor_verb = app.add_subcommand("doctor", "Show toolchains and devices found, and what to install for the rest");
   doctor_verb->footer("Example:\n  kiln doctor");
-  for (CLI::App* verb : {print_verb, verify_verb, list_verb, resolve_verb, doctor_verb}) verb->add_flag("--json", json, "print JSON");
+  for (CLI::App* verb : {print_verb, verify_verb, list_verb, resolve_verb, doctor_verb})
+    verb->add_flag("--json", json, "print JSON")->envname("KILN_JSON");
 
   try {  // CLI11 reports usage by exceptions
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    int status = app.exit(e);
-    return status == 0 ? 0 : 2;
+    if (e.get_exit_code() == 0) return app.exit(e);  // help, version
+    return usage(e.what(), argc, argv);
   }
-  if (app.got_subcommand("build")) return build(build_args);
-  if (app.got_subcommand("run")) return run(run_args);
-  if (*print_verb) return print(module, json);
-  if (*verify_verb) return verify(modules, round_trip, json);
-  if (*list_verb) return list(json);
-  if (*resolve_verb) return resolve(target, explain, json);
-  return doctor(json);
+  return checked([&] {
+    if (app.got_subcommand("build")) return build(build_args);
+    if (app.got_subcommand("run")) return run(run_args);
+    if (*print_verb) return print(module, json);
+    if (*verify_verb) return verify(modules, round_trip, json);
+    if (*list_verb) return list(json);
+    if (*resolve_verb) return resolve(target, explain, json);
+    return doctor(json);
+  });
 }

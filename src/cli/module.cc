@@ -60,7 +60,7 @@ int print(const std::string& module, bool json) {
   if (json)
     fmt::print("{{\"text\": {}}}\n", quote(text));
   else
-    std::fwrite(text.data(), 1, text.size(), stdout);
+    fmt::print("{}", text);
   return 0;
 }
 
