@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 KILN = os.path.abspath(sys.argv.pop(1))
@@ -12,6 +13,25 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 CORPUS = os.path.join(ROOT, "tests", "corpus")
 GEMM = os.path.join(CORPUS, "corpus", "c", "gemm_cpu_256")
 MODULE = os.path.join(GEMM, "device.json.gz")
+
+
+POKE = """
+@T.prim_func
+def poke(A: T.handle("float32", "global"), n: T.int64) -> T.int32:
+    T.func_attr({"target": T.target({"kind": "c", "keys": ["cpu"]})})
+    X = T.Buffer((1,), "float32", data=A)
+    X[n] = T.float32(1)
+    return 0
+"""
+SPIN = """
+@T.prim_func
+def spin(A: T.handle("float32", "global")) -> T.int32:
+    T.func_attr({"target": T.target({"kind": "c", "keys": ["cpu"]})})
+    X = T.Buffer((1,), "float32", data=A)
+    while T.bool(True):
+        X[0] = T.float32(1)
+    return 0
+"""
 
 
 def kiln(*args, stdin=None, env=None, expect=0):
@@ -37,6 +57,35 @@ class Usage(unittest.TestCase):
         kiln("build", expect=2)
         kiln("build", MODULE, "--emit", "gif", expect=2)
         kiln("run", GEMM, "--repeat", "many", expect=2)
+        kiln("build", MODULE, env={"KILN_EMIT": "gif"}, expect=2)
+
+    def test_bad_usage_is_one_error_with_a_hint(self):
+        out, err = kiln("build", expect=2)
+        self.assertEqual((out, err), ("", "kiln: error: MODULE is required (kiln --help and kiln VERB --help show the usage)\n"))
+        out, err = kiln("verify", MODULE, "--frob", "--json", expect=2)
+        self.assertEqual(json.loads(out)["error"]["code"], "invalid_argument")
+        self.assertIn("--frob", json.loads(out)["error"]["message"])
+
+    def test_environment_mirrors_flags(self):
+        self.assertEqual(json.loads(kiln("resolve", "c", env={"KILN_JSON": "1"})[0])["codegen"], "c")
+        self.assertIn("chosen: c", kiln("resolve", "c", env={"KILN_EXPLAIN": "1"})[0])
+        _, err = kiln("build", MODULE, env={"KILN_TARGET": "metl"}, expect=1)
+        self.assertIn("'metl'", err)
+        self.assertIn("int32_t", kiln("build", MODULE, "--target", "c", env={"KILN_TARGET": "metl"})[0])
+
+    def test_output_that_cannot_be_written(self):
+        for verb in (["build", MODULE], ["print", MODULE], ["list"], ["verify", CORPUS + "/corpus/c", "--json"]):
+            with open("/dev/full", "wb") as full:
+                p = subprocess.run([KILN, *verb], stdout=full, stderr=subprocess.PIPE, timeout=300)
+            self.assertEqual(p.returncode, 1, verb)
+            self.assertEqual(p.stderr.decode().splitlines()[-1], "kiln: error: standard output: cannot write: No space left on device")
+
+    def test_names_that_are_no_utf8(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.fsencode(folder) + b"/\xff\n.json"
+            p = subprocess.run([KILN, "build", path, "--json"], capture_output=True, timeout=300)
+            self.assertEqual(p.returncode, 1)
+            self.assertTrue(json.loads(p.stdout)["error"]["place"].endswith("/\ufffd\n.json"))
 
 
 class Build(unittest.TestCase):
@@ -168,15 +217,42 @@ class Run(unittest.TestCase):
         self.assertIn("names no tensor of the case", self.failure(lambda case: case["launches"][0]["args"][0].update(tensor="nobody")))
         self.assertIn("has no function 'nobody'", self.failure(lambda case: case["launches"][0].update(kernel="nobody")))
 
+    def test_outputs_follow_one_policy(self):
+        def offer(first, second):
+            def change(case):
+                out = next(p for p in case["params"] if p["role"] == "out")
+                wrong = next(p for p in case["params"] if p["role"] == "in")["input"]
+                right = out.pop("expected")
+                for p, policies in ((out, first), (dict(out), second)):
+                    p["expected_any"] = [{"policy": name, "expected": right if good else wrong} for name, good in policies]
+                    if p is not out:
+                        case["params"].append(p)
+            return change
+
+        with tempfile.TemporaryDirectory() as folder:
+            self.edited(folder, offer([("a", False), ("b", True)], [("a", True), ("b", True)]))
+            self.assertEqual(json.loads(kiln("run", folder, "--json")[0])["reason"], "policy b")
+        out = self.failure(offer([("a", False), ("b", True)], [("a", True), ("b", False)]))
+        self.assertIn("follows another policy than the outputs before it", out)
+        self.assertIn("no policy matches", self.failure(offer([("a", False), ("b", False)], [("a", True), ("b", True)])))
+
+    def test_a_hang_costs_one_case(self):
+        case = {"device_module": "m.ir", "target": {"kind": "c"},
+                "params": [{"kind": "tensor", "name": "A", "dtype": "float32", "shape": [4], "role": "out"}],
+                "launches": [{"kernel": "spin", "args": [{"kind": "tensor", "tensor": "A"}]}]}
+        with tempfile.TemporaryDirectory() as folder:
+            with open(os.path.join(folder, "m.ir"), "w") as f:
+                f.write(SPIN)
+            with open(os.path.join(folder, "case.json"), "w") as f:
+                json.dump(case, f)
+            start = time.monotonic()
+            out, _ = kiln("run", folder, GEMM, env={"KILN_CASE_TIMEOUT": "2.5"}, expect=1)
+            self.assertLess(time.monotonic() - start, 60)
+            self.assertIn("did not end within 2.5 s", out)
+            self.assertTrue(out.endswith("1 passed, 1 failed\n"), out)
+
     def test_a_crash_costs_one_case(self):
-        script = """
-@T.prim_func
-def poke(A: T.handle("float32", "global"), n: T.int64) -> T.int32:
-    T.func_attr({"target": T.target({"kind": "c", "keys": ["cpu"]})})
-    X = T.Buffer((1,), "float32", data=A)
-    X[n] = T.float32(1)
-    return 0
-"""
+        script = POKE
         case = {"device_module": "m.ir", "target": {"kind": "c"},
                 "params": [{"kind": "tensor", "name": "A", "dtype": "float32", "shape": [4], "role": "out"}],
                 "launches": [{"kernel": "poke", "args": [{"kind": "tensor", "tensor": "A"}, {"kind": "scalar", "dtype": "int64", "value": 1 << 45}]}]}
