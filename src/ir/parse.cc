@@ -1,6 +1,7 @@
 #include "ir/parse.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 namespace kiln::ir {
 
@@ -141,13 +142,15 @@ class Parser : ExpressionParser {
     f.name = b_.string(name.empty() ? id : name);
     expect("(");
     std::vector<const Var*> params;
+    std::unordered_set<std::string_view> seen;
     while (!error && !at(")")) {
       SpanId s = span_here();
       std::string_view param = identifier("a parameter");
       expect(":");
       Type t = type();
-      if (names_.contains(param)) fail("parameter '" + std::string(param) + "' is given twice");
-      params.push_back(define_var(param, t, s));
+      const Var* v = define_var(param, t, s);
+      if (!seen.insert(param).second) fail("parameter '" + std::string(param.substr(0, 60)) + "' is given twice");
+      params.push_back(v);
       if (!accept(",")) break;
     }
     expect(")");
@@ -272,11 +275,11 @@ class Parser : ExpressionParser {
     if (accept(":")) {
       Type t = type();
       expect("=");
-      const Expr* v = expr();
+      Parsed v = expression();
       end_of_line();
       if (error) return nullptr;
-      if (v->dtype != t.dtype && v->as<IntImm>() && t.dtype.lanes == 1) v = constant_like(v, t.dtype);
-      return b_.bind(define_var(name, t, s), v, s);
+      if (v.bare && v.expr->dtype != t.dtype) v.expr = constant_like(v.expr, t.dtype);
+      return b_.bind(define_var(name, t, s), v.expr, s);
     }
     if (accept("[")) {
       const Buffer* b = find_buffer(name);

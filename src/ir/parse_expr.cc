@@ -175,7 +175,9 @@ Parsed ExpressionParser::make_binary(ExprKind kind, Parsed a, Parsed b, const To
 Parsed ExpressionParser::expression(int precedence) {
   if (error) return dummy();
   if (depth_ >= kMaxDepth) return fail("nested more than " + std::to_string(kMaxDepth) + " levels deep"), dummy();
-  ++depth_;
+  // The right side of an operator is no deeper in the text; a tree that gets too deep is found by limit().
+  bool opens = precedence == 0 || precedence == kNot || precedence == kUnary;
+  depth_ += opens;
   Parsed left = unary(precedence);
   while (!error) {
     const Token& where = peek();
@@ -189,7 +191,7 @@ Parsed ExpressionParser::expression(int precedence) {
       if (next && next->precedence == kCompare) fail("a chain of comparisons", "put one of them in parentheses");
     }
   }
-  --depth_;
+  depth_ -= opens;
   return left;
 }
 

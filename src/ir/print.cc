@@ -357,13 +357,14 @@ class Printer {
       case ExprKind::kSelect: {
         auto* s = e->as<Select>();
         out_ += "T.Select(";
-        expr(s->condition, kLowest), out_ += ", ", expr(s->true_value, kLowest), out_ += ", ", expr(s->false_value, kLowest);
+        expr(s->condition, kLowest), out_ += ", ";
+        operand(s->true_value, s->false_value->dtype), out_ += ", ", operand(s->false_value, s->true_value->dtype);
         return end_call(e->dtype, s->true_value->dtype);
       }
       case ExprKind::kRamp: {
         auto* r = e->as<Ramp>();
         out_ += "T.Ramp(";
-        expr(r->base, kLowest), out_ += ", ", expr(r->stride, kLowest), out_ += ", ";
+        expr(r->base, kLowest), out_ += ", ", operand(r->stride, r->base->dtype), out_ += ", ";
         return lanes(e->dtype, r->base->dtype);
       }
       case ExprKind::kBroadcast:
@@ -433,7 +434,7 @@ class Printer {
     Infix op = infix(e->kind, a.is_floating());
     if (op.text.empty() || e->dtype != implied || (a != b && !shift)) {
       out_ += function_name(e->kind), out_ += "(";
-      expr(e->a, kLowest), out_ += ", ", expr(e->b, kLowest);
+      operand(e->a, b), out_ += ", ", operand(e->b, a);
       return end_call(e->dtype, implied);
     }
     bool parens = op.precedence < outer;
@@ -443,6 +444,13 @@ class Printer {
     out_ += op.text;
     expr(e->b, op.precedence + 1);
     if (parens) out_ += ")";
+  }
+
+  // A bare constant would take the dtype of what it stands beside.
+  void operand(const Expr* e, DataType beside) {
+    auto* i = e->as<IntImm>();
+    if (!i || e->dtype != kInt32 || beside == kInt32) return expr(e, kLowest);
+    out_ += "T.int32(", number(i->value), out_ += ")";
   }
 
   void unary(const Unary* e, int outer) {
@@ -664,7 +672,7 @@ class Printer {
         auto* b = s->as<Bind>();
         std::string value;
         std::swap(out_, value);
-        expr(b->value, kLowest);
+        operand(b->value, b->var->dtype);
         std::swap(out_, value);
         out_ += plain_ ? std::string(b->var->name) : define(b->var);
         out_ += ": ", type(b->var->dtype, b->var->pointer), out_ += " = ", out_ += value;
@@ -726,6 +734,10 @@ class Printer {
     const Buffer* b = a->buffer;
     std::string args;
     std::swap(out_, args);
+    std::string notes;
+    std::swap(out_, notes);
+    if (a->annotations && !a->annotations->map.empty()) out_ += ", annotations=", value(*a->annotations);
+    std::swap(out_, notes);
     bool shared = !plain_ && vars_.contains(b->data);
     layout(b, shared);
     std::swap(out_, args);
@@ -734,8 +746,7 @@ class Printer {
     out_ += name, out_ += " = T.alloc_buffer(", out_ += args;
     bool usual = b->data->pointer && b->data->pointer->element == b->dtype && b->data->dtype == kHandle;
     if (!usual && !shared) out_ += ", type=", type(b->data->dtype, b->data->pointer);
-    if (a->annotations && !a->annotations->map.empty()) out_ += ", annotations=", value(*a->annotations);
-    out_ += ")";
+    out_ += notes, out_ += ")";
   }
 
   void store(const Store* s) {
