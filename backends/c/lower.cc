@@ -108,7 +108,8 @@ class Lowering : public Rewriter {
 
   const Expr* classify(const Call* c, std::string_view name) {
     if (!c->args[0]->dtype.is_floating()) return build.int_imm(kBool, name == "isfinite");
-    return named(kBool, name, {c->args[0]}, c->span);
+    // C's macros give any nonzero number.
+    return build.binary(ExprKind::kNE, named(kInt32, name, {c->args[0]}, c->span), build.int_imm(kInt32, 0), c->span);
   }
 
   const Expr* external(const Call* c) {

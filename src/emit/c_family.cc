@@ -117,7 +117,7 @@ std::string CFamily::operand(const Expr* e, ExprKind parent, bool right, bool ty
   if (is_bitwise(prec) && t.prec != prec && t.prec < Prec::kUnary) wrap = true;
   if (parent == ExprKind::kOr && t.prec == Prec::kAnd) wrap = true;
   if (is_comparison(parent) && (t.prec == Prec::kEqual || t.prec == Prec::kRelational || e->kind == ExprKind::kNot)) wrap = true;
-  if (right && t.text[0] == '-' && prec >= Prec::kAdd) wrap = true;
+  if (right && t.text[0] == '-' && prec == Prec::kAdd) wrap = true;
   return wrap ? "(" + t.text + ")" : t.text;
 }
 
@@ -219,14 +219,12 @@ void CFamily::loop(const For* f) {
   dialect_.before_loop(*this, *f);
   bool outer = false;  // whether a name for the end needs a scope
   std::string start = str(f->min), end;
-  if (min && extent && !f->step) {
+  if (min && extent) {
     end = int_literal(f->var->dtype, min->value + extent->value, false).text;
-  } else if (min && min->value == 0 && !f->step) {
+  } else if (min && min->value == 0) {
     end = str(f->extent, Prec::kShift);
   } else {
-    std::string span = str(f->extent, f->step ? Prec::kMul : Prec::kAdd);
-    if (f->step) span += " * " + str(f->step, Prec::kUnary);
-    end = str(f->min, Prec::kAdd) + " + " + span;
+    end = str(f->min, Prec::kAdd) + " + " + str(f->extent, Prec::kMul);
   }
   bool reads = false;
   visit(f->extent, [&](const Expr* e) { reads |= e->kind == ExprKind::kLoad; });
@@ -273,8 +271,17 @@ void CFamily::bind(const Bind* b) {
 }
 
 void CFamily::branch(const If* i) {
-  block("if (" + str(i->condition) + ")", i->then_case);
-  if (i->else_case) block("else", i->else_case);
+  out.open("if (" + str(i->condition) + ")");
+  names.push();
+  stmt(i->then_case);
+  names.pop();
+  if (i->else_case) {
+    out.next("else");
+    names.push();
+    stmt(i->else_case);
+    names.pop();
+  }
+  out.close();
 }
 
 void CFamily::stmt(const Stmt* s) {

@@ -23,6 +23,11 @@ class Writer {
     --depth_;
     line(tail);
   }
+  // "} middle {": the end of one block and the start of the next.
+  void next(std::string_view middle) {
+    --depth_;
+    open("} " + std::string(middle));
+  }
   int depth() const { return depth_; }
   std::string take() { return std::move(out_); }
 
