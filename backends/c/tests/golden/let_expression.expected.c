@@ -1,0 +1,42 @@
+#include <stdbool.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+#define restrict __restrict__
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// k(A: float32[64], n: int32)
+int32_t k(float* A, int32_t n) {
+  {
+    float lanes[4];
+    for (int32_t lane = 0; lane < 4; ++lane) {
+      const float x = A[9];
+      lanes[lane] = x * x + A[lane];
+    }
+    for (int32_t lane = 0; lane < 4; ++lane) {
+      A[lane] = lanes[lane];
+    }
+  }
+  while (true) {
+    bool chosen[1];
+    if (n > 3) {
+      const float x = A[3];
+      chosen[0] = x > 1.0f;
+    } else {
+      chosen[0] = false;
+    }
+    if (!chosen[0]) {
+      break;
+    }
+    A[3] = A[3] - 1.0f;
+  }
+  return 0;
+}
+
+#ifdef __cplusplus
+}
+#endif
