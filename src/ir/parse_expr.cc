@@ -106,6 +106,8 @@ Type ExpressionParser::type() {
       }
       expect(")");
     }
+  } else if (name == "Buffer") {
+    fail_at(where, "a parameter of type T.Buffer belongs to a function that is not lowered", "print the module after the lowering passes");
   } else {
     t.dtype = dtype_text(name, where);
     if (at("(") && peek(1).is(")")) at_ += 2;
