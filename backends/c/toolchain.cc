@@ -124,8 +124,8 @@ struct OptionalFlag {
 };
 
 // Wrap-around integers and no strict aliasing are what the printed text relies on; contraction to fma would round once where the module
-// rounds twice. -O2 with the vectoriser: -O3 takes twice as long for a GEMM and its code is no faster. Parallel loops carry OpenMP pragmas and run on its pool of threads, so Kiln has none of its own; without OpenMP they run
-// on the caller's thread.
+// rounds twice. -O2 with the vectoriser: -O3 takes twice as long for a GEMM and its code is no faster. Parallel loops carry OpenMP pragmas
+// and run on its pool of threads, so Kiln has none of its own; without OpenMP they run on the caller's thread.
 std::vector<std::string> command(const std::vector<std::string>& compiler, const std::vector<OptionalFlag>& optional, Output output,
                                  const std::string& target) {
   std::vector<std::string> argv = compiler;
