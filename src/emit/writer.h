@@ -12,7 +12,7 @@ class Writer {
 
   // One line at the current depth; an empty text gives an empty line.
   void line(std::string_view text) {
-    if (!text.empty()) out_.append(static_cast<size_t>(depth_ * indent_), ' ').append(text);
+    if (!text.empty()) out_.append(static_cast<size_t>(depth_) * static_cast<size_t>(indent_), ' ').append(text);
     out_.push_back('\n');
   }
   void open(std::string_view head) {  // "head {" and one level deeper
