@@ -16,6 +16,12 @@ struct Alternative {
   std::string expected;  // path of the array
 };
 
+// True content of a buffer whose file is a placeholder: elements that differ from `fill`.
+struct Sparse {
+  double fill = 0;
+  std::vector<std::pair<int64_t, double>> elements;
+};
+
 struct Param {
   std::string name;
   bool is_tensor = true;
@@ -27,11 +33,6 @@ struct Param {
   double rtol = 0, atol = 0;
   std::vector<std::string> shape;  // expressions
   Number value = int64_t{0};       // of a scalar
-  // True content of a buffer whose file is a placeholder: elements that differ from `fill`.
-  struct Sparse {
-    double fill = 0;
-    std::vector<std::pair<int64_t, double>> elements;
-  };
   std::optional<Sparse> sparse;
 };
 

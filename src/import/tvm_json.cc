@@ -269,7 +269,7 @@ class Decoder {
   // ---- fields -------------------------------------------------------------------------------------------------------
 
   const RawValue& slot(const RawNode& n, Field f) const {
-    static const RawValue kAbsent;
+    static const RawValue kAbsent{};
     uint8_t s = tvm_json::slot_of(n.type, f);
     return s == 0xff ? kAbsent : t_.values[n.first + s];
   }
@@ -531,7 +531,7 @@ class Decoder {
 
   void leaf(const RawNode& n, Node& out) {
     using enum NodeType;
-    static const RawValue kNothing;
+    static const RawValue kNothing{};
     const RawValue& v = n.count == 1 ? t_.values[n.first] : kNothing;
     auto text = [&] {
       if (v.kind != RawValue::Kind::kString) fail("expected a string as data");
