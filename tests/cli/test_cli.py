@@ -135,7 +135,7 @@ class Build(unittest.TestCase):
         _, err = kiln("build", MODULE, "--target", "metl", expect=1)
         self.assertIn("target 'metl' is not known (did you mean 'metal'?", err)
         _, err = kiln("build", MODULE, "--emit", "ptx", expect=1)
-        self.assertIn("this codegen does not make 'ptx' (it makes source, asm, obj, so)", err)
+        self.assertIn("this codegen does not make 'ptx' (it makes source, asm, ll, obj, so)", err)
         _, err = kiln("build", MODULE, "--codegen", "d", expect=1)
         self.assertIn("no device codegen 'd' for target kind 'c' (available: c)", err)
         _, err = kiln("build", MODULE, "--target", "cuda", expect=1)
