@@ -238,7 +238,7 @@ struct Seq : Stmt {  // never nested directly in a Seq, never of length 1; empty
   static constexpr StmtKind kKind = StmtKind::kSeq;
   List<const Stmt*> stmts;
 };
-struct For : Stmt {  // var runs from min (inclusive) over extent iterations in steps of `step` (null: 1)
+struct For : Stmt {  // var runs from min to min + extent (exclusive) in steps of `step` (null: 1)
   static constexpr StmtKind kKind = StmtKind::kFor;
   const Var* var;
   const Expr *min, *extent, *step;
