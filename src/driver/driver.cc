@@ -48,9 +48,10 @@ Result<BuildResult> build(const IRModule& module, const BuildOptions& options, s
   auto codegen = choose(*target, options.codegen);
   if (!codegen) return codegen.error();
   clock.step("resolve");
-  auto lowered = (*codegen)->lower(module, *target, options.compile);
+  bool compile = options.compile || !(*codegen)->build_without_compile;
+  auto lowered = (*codegen)->lower(module, *target, compile);
   if (!lowered) return lowered.error();
-  clock.step(options.compile ? "build" : "print");
+  clock.step(compile ? "build" : "print");
   return BuildResult{*target, (*codegen)->name, *lowered, std::move(timings)};
 }
 
