@@ -90,7 +90,8 @@ Explanation explain_device_codegen(const Target& target) {
   for (const Entry* entry : slot.list()) {
     bool matches = entry->codegen.matches(target);
     if (matches && !out.chosen) out.chosen = &entry->codegen;
-    out.candidates.push_back({entry->codegen.name, matches, entry->origin, matches ? "" : "its predicate does not accept the target", &entry->codegen});
+    out.candidates.push_back(
+        {entry->codegen.name, matches, entry->origin, matches ? "" : "its predicate does not accept the target", &entry->codegen});
   }
   return out;
 }
