@@ -1,6 +1,8 @@
 #include "import/node_table.h"
 
+#ifdef __SSE2__
 #define RAPIDJSON_SSE2 1  // skips white space, most of an indented file, 16 bytes at a time
+#endif
 #include <rapidjson/error/en.h>
 #include <rapidjson/reader.h>
 
