@@ -61,8 +61,8 @@ struct Candidate {
 // What a resolution did, for `kiln resolve --explain`.
 struct Explanation {
   std::string kind;
-  std::vector<Candidate> candidates;     // in registration order
-  std::vector<std::string> loaded;       // lazy paths loaded by this call
+  std::vector<Candidate> candidates;  // in registration order
+  std::vector<std::string> loaded;    // lazy paths loaded by this call
   std::vector<Error> load_failures;
   const DeviceCodegen* chosen = nullptr;  // null when none matches
 };
@@ -76,8 +76,7 @@ class ScopedDeviceCodegen {
  public:
   ScopedDeviceCodegen() = default;
   ScopedDeviceCodegen(std::string kind, const DeviceCodegen* entry) : kind_(std::move(kind)), entry_(entry) {}
-  ScopedDeviceCodegen(ScopedDeviceCodegen&& other) noexcept
-      : kind_(std::move(other.kind_)), entry_(std::exchange(other.entry_, nullptr)) {}
+  ScopedDeviceCodegen(ScopedDeviceCodegen&& other) noexcept : kind_(std::move(other.kind_)), entry_(std::exchange(other.entry_, nullptr)) {}
   ScopedDeviceCodegen& operator=(ScopedDeviceCodegen&& other) noexcept;
   ~ScopedDeviceCodegen();
   const DeviceCodegen* get() const { return entry_; }

@@ -35,8 +35,8 @@ class Module {
   bool has_function(std::string_view name) const;
   // Names of the kernels, in the order of the module; empty for another library's modules, which do not say.
   std::vector<std::string> functions() const;
-  // Bytes of the artifact in `format` ("source", or what the codegen makes: "so", "obj", "asm", ...), made when asked for. A format that the
-  // codegen lacks is an error that lists those it has.
+  // Bytes of the artifact in `format` ("source", or what the codegen makes: "so", "obj", "asm", ...), made when asked for. A format that
+  // the codegen lacks is an error that lists those it has.
   Result<std::string> artifact(std::string_view format) const;
 
  private:

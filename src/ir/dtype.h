@@ -45,9 +45,7 @@ struct DataType {
   // Signed or unsigned integer; bool is not one.
   constexpr bool is_integer() const { return is_int() || is_uint(); }
   // Any floating format, down to float4.
-  constexpr bool is_floating() const {
-    return code == TypeCode::kFloat || code == TypeCode::kBFloat || code >= TypeCode::kFloat8E3M4;
-  }
+  constexpr bool is_floating() const { return code == TypeCode::kFloat || code == TypeCode::kBFloat || code >= TypeCode::kFloat8E3M4; }
   constexpr bool is_float8() const { return bits == 8 && is_floating(); }
   constexpr bool is_vector() const { return lanes > 1; }
   constexpr DataType with_lanes(uint16_t n) const { return {code, bits, n}; }

@@ -15,11 +15,15 @@ enum class ResultRule : uint8_t {
   kSecondArg,      // that of argument 1: T.if_then_else(c, x, y)
   kExplicitFirst,  // TVMScript writes it before the arguments: T.reinterpret("int32", x)
   kExplicitLast,   // ... after them: T.tvm_struct_get(h, 0, 1, "handle")
-  kInt32, kUInt32, kBool, kHandle, kVoid,
+  kInt32,
+  kUInt32,
+  kBool,
+  kHandle,
+  kVoid,
 };
 
-// One enumerator per row of ops.def: the operator's full name with '_' for the first '.' and '__' for others. kUnknown stands for an operator of a newer compiler
-// (Call::name has its name), kFunction for a call of another function of the module.
+// One enumerator per row of ops.def: the operator's full name with '_' for the first '.' and '__' for others. kUnknown stands for an
+// operator of a newer compiler (Call::name has its name), kFunction for a call of another function of the module.
 enum class Op : uint16_t {
   kUnknown,
   kFunction,

@@ -1,8 +1,7 @@
-#include "emit/names.h"
-
 #include <gtest/gtest.h>
 
 #include "emit/c_family.h"
+#include "emit/names.h"
 #include "ir/builder.h"
 
 namespace kiln::emit {

@@ -56,7 +56,8 @@ TEST(CPrint, CallsTheWidthOfTheOperand) {
 }
 
 TEST(CPrint, RoundsOnceFromWideTypes) {
-  EXPECT_THAT(printed("A_1[0] = T.Cast(\"bfloat16\", T.int64(3) + T.Cast(\"int64\", n))", "bfloat16"), HasSubstr("f64_to_bf16(i64_to_f64("));
+  EXPECT_THAT(printed("A_1[0] = T.Cast(\"bfloat16\", T.int64(3) + T.Cast(\"int64\", n))", "bfloat16"),
+              HasSubstr("f64_to_bf16(i64_to_f64("));
   EXPECT_THAT(printed("A_1[0] = T.Cast(\"float16\", T.float64(0.1))", "float16"), HasSubstr("f64_to_f16(0.1)"));
 }
 
