@@ -3,10 +3,24 @@
 #include <algorithm>
 #include <bit>
 #include <iterator>
+#include <unordered_set>
 
 #include "ir/rewriter.h"
 
 namespace kiln::ir::script {
+
+bool is_identifier(std::string_view s) {
+  if (s.empty() || (s[0] >= '0' && s[0] <= '9')) return false;
+  for (char c : s) {
+    if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_')) return false;
+  }
+  static const std::unordered_set<std::string_view> kTaken = {
+      "False", "None",  "True",   "and",      "as",     "assert",  "async", "await",   "break",  "class", "continue",
+      "def",   "del",   "elif",   "else",     "except", "finally", "for",   "from",    "global", "if",    "import",
+      "in",    "is",    "lambda", "nonlocal", "not",    "or",      "pass",  "raise",   "return", "try",   "while",
+      "with",  "yield", "T",      "I",        "Module", "range",   "float", "metadata"};
+  return !kTaken.contains(s);
+}
 
 bool is_reserved(std::string_view name) {
   // Sorted.

@@ -9,6 +9,8 @@
 
 namespace kiln::ir::script {
 
+// Whether text can hold the name as it is: an identifier that Python and the text form leave free.
+bool is_identifier(std::string_view name);
 // Names of the T namespace that are syntax of the text form, so that an operator of that name needs its explicit form.
 bool is_reserved(std::string_view name);
 // The operator that `T.<name>` means: "tirx.<name>" or "tl.<name>"; where there are both, whose text it is decides. kUnknown for none.
