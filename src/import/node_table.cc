@@ -1,8 +1,5 @@
 #include "import/node_table.h"
 
-#ifdef __SSE2__
-#define RAPIDJSON_SSE2 1  // skips white space, most of an indented file, 16 bytes at a time
-#endif
 #include <rapidjson/error/en.h>
 #include <rapidjson/reader.h>
 
@@ -48,6 +45,7 @@ class Handler {
         if (t_.nodes.back().type != NodeType::kOther) {
           t_.nodes.back().count = row_->size;
           t_.values.resize(t_.values.size() + row_->size);
+          position_ = 0;
         }
         return true;
       case State::kSkip:
@@ -167,8 +165,7 @@ class Handler {
   bool type(std::string_view key) {
     if (part_ != Part::kNothing) return fail("a node's data comes after its type");
     if (t_.nodes.size() == std::numeric_limits<uint32_t>::max()) return fail("too many nodes");
-    NodeType type = key == last_key_ ? last_type_ : find_type(key);
-    last_key_ = key, last_type_ = type;
+    NodeType type = cached_type(key);
     uint32_t unknown = 0;
     if (type == NodeType::kOther) {
       unknown = static_cast<uint32_t>(t_.unknown_types.size());
@@ -179,10 +176,22 @@ class Handler {
     part_ = Part::kType;
     return true;
   }
+  // The few dozen types of a file come again and again.
+  NodeType cached_type(std::string_view key) {
+    size_t hash =
+        key.size() * 31 + (key.empty() ? 0 : static_cast<unsigned char>(key.back()) * 7u + static_cast<unsigned char>(key[key.size() / 2]));
+    auto& [known, type] = types_[hash % types_.size()];
+    if (known != key) known = key, type = find_type(key);
+    return type;
+  }
   bool field_key(std::string_view k) {
     if (t_.nodes.back().type == NodeType::kOther) return true;
-    for (uint8_t i = 0; i < row_->size; ++i) {
-      if (row_->fields[i].name != k) continue;
+    // A type's fields come in the same order in all of its nodes.
+    uint8_t& guess = order_[static_cast<size_t>(row_->type)][std::min<size_t>(position_++, kMaxFields - 1)];
+    for (uint8_t tried = 0; tried <= row_->size; ++tried) {
+      uint8_t i = tried == 0 ? guess : static_cast<uint8_t>(tried - 1);
+      if (i >= row_->size || row_->fields[i].name != k) continue;
+      guess = i;
       slot_ = t_.nodes.back().first + i;
       if (t_.values[slot_].kind != RawValue::Kind::kAbsent) return fail("field '" + std::string(k) + "' is given twice");
       return true;
@@ -226,8 +235,10 @@ class Handler {
   enum Key key_ = Key::kRoot;
   Part part_ = Part::kNothing;
   const TypeRow* row_ = nullptr;
-  std::string_view last_key_;
-  NodeType last_type_ = NodeType::kOther;
+  static constexpr size_t kMaxFields = 16;
+  std::array<std::pair<std::string_view, NodeType>, 256> types_{};  // "" is kOther
+  std::array<std::array<uint8_t, kMaxFields>, kNodeTypes> order_{};
+  size_t position_ = 0;
   size_t slot_ = 0;
   unsigned seen_ = 0;
   int skip_ = 0;
@@ -249,12 +260,10 @@ std::string NodeTable::name(size_t node) const {
 
 Result<NodeTable> read_node_table(std::string_view text) {
   NodeTable table;
-  // The padding lets RapidJSON look at 16 bytes at a time up to the end.
-  table.text.reserve(text.size() + 16);
-  table.text.assign(text).append(16, '\0');
-  // Typical bytes a node and a value of an indented file; both vectors still grow when a file is denser.
-  table.nodes.reserve(text.size() / 120);
-  table.values.reserve(text.size() / 30);
+  table.text = text;
+  // Bytes a node and a value of a file without white space; growing costs more than what an indented file leaves unused.
+  table.nodes.reserve(text.size() / 56);
+  table.values.reserve(text.size() / 14);
   Handler handler(table);
   rapidjson::Reader reader;
   rapidjson::InsituStringStream stream(table.text.data());

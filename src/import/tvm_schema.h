@@ -29,6 +29,7 @@ enum class NodeType : uint8_t {
 #undef KILN_NODE
 #undef KILN_FIELD
 #undef KILN_END
+  kCount,
 };
 
 enum class Field : uint8_t {
@@ -46,6 +47,8 @@ enum class Field : uint8_t {
 
 enum class How : uint8_t { kAbsent, kInline, kNode };
 
+constexpr size_t kNodeTypes = static_cast<size_t>(NodeType::kCount);
+
 struct FieldRow {
   Field field;
   std::string_view name;
@@ -60,11 +63,14 @@ struct TypeRow {
   uint8_t size;
 };
 
-// Row of a type, by enumerator; leaves and containers have a key and no fields.
-const TypeRow& type_row(NodeType type);
+// By enumerator; leaves and containers have a key and no fields.
+extern const std::array<TypeRow, kNodeTypes> kTypes;
+extern const std::array<std::array<uint8_t, static_cast<size_t>(Field::kCount)>, kNodeTypes> kSlots;
+
+inline const TypeRow& type_row(NodeType type) { return kTypes[static_cast<size_t>(type)]; }
+// Slot of `field` in `type`, or 0xff.
+inline uint8_t slot_of(NodeType type, Field field) { return kSlots[static_cast<size_t>(type)][static_cast<size_t>(field)]; }
 // kOther when the importer does not know the key.
 NodeType find_type(std::string_view key);
-// Slot of `field` in `type`, or 0xff.
-uint8_t slot_of(NodeType type, Field field);
 
 }  // namespace kiln::tvm_json
