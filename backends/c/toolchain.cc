@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 
@@ -22,10 +24,12 @@ namespace fs = std::filesystem;
 class TemporaryFolder {
  public:
   static Result<std::unique_ptr<TemporaryFolder>> make() {
-    std::error_code ec;
-    std::string pattern = (fs::temp_directory_path(ec) / "kiln-XXXXXX").string();
-    if (ec || !mkdtemp(pattern.data())) {
-      return Error{Code::kIo, "cannot make a temporary folder", pattern, "set TMPDIR to a folder that can be written"};
+    const char* parent = std::getenv("TMPDIR");
+    if (!parent || !*parent) parent = "/tmp";
+    std::string pattern = (fs::absolute(parent) / "kiln-XXXXXX").string();
+    if (!mkdtemp(pattern.data())) {
+      return Error{Code::kIo, std::string("cannot make a temporary folder: ") + std::strerror(errno), parent,
+                   "set TMPDIR to a folder that can be written"};
     }
     return std::unique_ptr<TemporaryFolder>(new TemporaryFolder(pattern));
   }
@@ -173,7 +177,11 @@ Status compile(std::string_view text, Output output, TemporaryFolder& folder, co
     // Run in the folder, so that its name is in neither messages nor artifacts.
     auto result = run_process(command(*compiler, optional, output, target), timeout_seconds(), folder.path());
     if (!result) return result.error();
-    if (result->status == 0 && !result->timed_out) return Ok{};
+    if (result->status == 0 && !result->timed_out) {
+      std::error_code ec;
+      if (fs::file_size(folder.file(target.c_str()), ec) > 0 && !ec) return Ok{};
+      return Error{Code::kToolchain, "the C compiler '" + compiler->front() + "' succeeded but wrote no output", "", "is it a C compiler?"};
+    }
     auto refused = std::find_if(optional.begin(), optional.end(), [&](const OptionalFlag& o) { return o.refused_in(result->output); });
     if (result->timed_out || refused == optional.end()) {
       Error error = compiler_failed(compiler->front(), *result, output);

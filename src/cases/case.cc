@@ -16,6 +16,13 @@ namespace {
 namespace fs = std::filesystem;
 using Json = rapidjson::Value;
 
+bool deeper_than(int levels, const Json& v) {
+  if (levels == 0) return true;
+  auto member_is = [&](const auto& m) { return deeper_than(levels - 1, m.value); };
+  if (v.IsObject()) return std::any_of(v.MemberBegin(), v.MemberEnd(), member_is);
+  return v.IsArray() && std::any_of(v.Begin(), v.End(), [&](const Json& item) { return deeper_than(levels - 1, item); });
+}
+
 // Reads typed members; the first fault stays in `error`.
 class Reader {
  public:
@@ -223,6 +230,7 @@ Result<Case> read_case(const std::string& folder) {
   if (doc.HasParseError() || !doc.IsObject()) {
     return Error{Code::kParse, "expected a JSON object", folder + "/case.json", "byte " + std::to_string(doc.GetErrorOffset())};
   }
+  if (deeper_than(64, doc)) return Error{Code::kParse, "nested more than 64 levels deep", folder + "/case.json", ""};
   Case c;
   c.folder = folder;
   c.module = r.path(r.text(doc, "device_module"));

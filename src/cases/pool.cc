@@ -6,10 +6,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <map>
+#include <new>
 
 #include "cases/run.h"
 
@@ -73,10 +76,24 @@ void write_all(int fd, const std::string& bytes) {
   }
 }
 
+// Exceptions end with the child: of memory that is not there, or of a backend.
+Outcome guarded(const std::string& folder, const RunOptions& options) {
+  Outcome o;
+  try {
+    return run_case(folder, options);
+  } catch (const std::bad_alloc&) {
+    o.reason = "there is not enough memory";
+  } catch (const std::exception& e) {
+    o.reason = std::string("a backend threw: ") + e.what();
+  }
+  o.folder = folder;
+  return o;
+}
+
 double timeout_seconds() {
   const char* text = std::getenv("KILN_CASE_TIMEOUT");
   double v = text ? std::strtod(text, nullptr) : 0;
-  return v > 0 ? v : 300;
+  return v > 0 ? std::min(v, 1e6) : 300;
 }
 
 Outcome finish(Worker& w, const std::string& folder, bool timed_out) {
@@ -113,7 +130,7 @@ void run_cases(const std::vector<std::string>& folders, const RunOptions& option
       if (pid == 0) {
         close(fds[0]);
         dup2(STDERR_FILENO, STDOUT_FILENO);  // what a kernel prints is no result of ours
-        write_all(fds[1], pack(run_case(folders[next], options)));
+        write_all(fds[1], pack(guarded(folders[next], options)));
         std::fflush(stdout);
         _exit(0);  // no exit handlers: they belong to the parent
       }

@@ -166,6 +166,8 @@ class Runner {
   }
   Status fill_sparse(const Param& p, Buffer& b) {
     size_t item = static_cast<size_t>(p.dtype.element_bytes());
+    if (item == 0 || item > sizeof(uint64_t))
+      return Error{Code::kParse, "parameter '" + p.name + "' of dtype " + ir::to_string(p.dtype) + " cannot be sparse", case_.folder, ""};
     auto bits = [&](double v) { return p.dtype.is_floating() ? encode_float(p.dtype, v) : static_cast<uint64_t>(static_cast<int64_t>(v)); };
     uint64_t fill = bits(p.sparse->fill);
     for (size_t i = 0; i < b.bytes / item; ++i) std::memcpy(b.data() + i * item, &fill, item);

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 
 #include "cli/cli.h"
@@ -16,30 +17,43 @@ namespace kiln::cli {
 
 namespace {
 
+namespace fs = std::filesystem;
+
+Error cannot_write(const std::string& path) { return {Code::kIo, std::string("cannot write: ") + std::strerror(errno), path, ""}; }
+
+bool write_all(int fd, const std::string& bytes) {
+  for (size_t at = 0; at < bytes.size();) {
+    ssize_t n = write(fd, bytes.data() + at, bytes.size() - at);
+    if (n < 0 && errno != EINTR) return false;
+    if (n > 0) at += static_cast<size_t>(n);
+  }
+  return true;
+}
+
 // Writes beside the file and renames, so that the file is whole or as it was.
 Status write_file(const std::string& path, const std::string& bytes) {
   struct stat info;
-  if (stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {  // a device or a pipe cannot be renamed over
-    int fd = open(path.c_str(), O_WRONLY | O_CLOEXEC);
-    bool fine = fd >= 0 && write(fd, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size());
+  bool exists = stat(path.c_str(), &info) == 0;
+  // A device or a pipe cannot be renamed over, and what stands in /dev for an open file must not be.
+  if ((exists && !S_ISREG(info.st_mode)) || path.starts_with("/dev/") || path.starts_with("/proc/")) {
+    int fd = open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+    bool fine = fd >= 0 && write_all(fd, bytes);
+    Status status = fine ? Status(Ok{}) : cannot_write(path);
     if (fd >= 0) close(fd);
-    return fine ? Status(Ok{}) : Error{Code::kIo, std::string("cannot write: ") + std::strerror(errno), path, ""};
+    return status;
   }
-  std::string temporary = path + ".XXXXXX";
+  std::error_code ec;
+  fs::path target = exists ? fs::canonical(path, ec) : fs::path(path);  // a symbolic link stays one
+  if (ec) return cannot_write(path);
+  std::string temporary = (target.parent_path() / ".kiln-XXXXXX").string();
   int fd = mkstemp(temporary.data());
-  if (fd < 0) return Error{Code::kIo, std::string("cannot write: ") + std::strerror(errno), path, ""};
-  size_t at = 0;
-  while (at < bytes.size()) {
-    ssize_t n = write(fd, bytes.data() + at, bytes.size() - at);
-    if (n < 0 && errno != EINTR) break;
-    if (n > 0) at += static_cast<size_t>(n);
-  }
+  if (fd < 0) return cannot_write(path);
   mode_t mask = umask(0);
   umask(mask);
-  bool fine = at == bytes.size() && fchmod(fd, 0666 & ~mask) == 0;
-  fine = close(fd) == 0 && fine && rename(temporary.c_str(), path.c_str()) == 0;
+  bool fine = write_all(fd, bytes) && fchmod(fd, 0666 & ~mask) == 0;
+  fine = close(fd) == 0 && fine && rename(temporary.c_str(), target.c_str()) == 0;
   if (fine) return Ok{};
-  Error e{Code::kIo, std::string("cannot write: ") + std::strerror(errno), path, ""};
+  Error e = cannot_write(path);
   unlink(temporary.c_str());
   return e;
 }
@@ -64,7 +78,7 @@ int build(const BuildArgs& a) {
   if (!built) return report(built.error(), a.json);
   auto bytes = built->module.artifact(a.emit);
   if (!bytes) return report(bytes.error(), a.json);
-  bool to_stdout = a.output.empty() || a.output == "-";
+  bool to_stdout = a.output.empty() || a.output == "-" || a.output == "/dev/stdout";
   bool text = a.emit == "source" || a.emit == "ptx" || a.emit == "ll" || a.emit == "asm";
   if (to_stdout && !text && isatty(STDOUT_FILENO)) {
     return report({Code::kInvalidArgument, "a binary artifact is not written to a terminal", "", "pass -o FILE"}, a.json);

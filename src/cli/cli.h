@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kiln/error.h"
@@ -31,6 +32,8 @@ int doctor(bool json);
 
 // Prints the error to stderr ("kiln: error: ..."), with `json` as an object on stdout too; returns 1.
 int report(const Error& error, bool json);
+// Text for a terminal: control characters of untrusted names are escaped.
+std::string printable(std::string_view text);
 // A JSON string, quoted. What is no UTF-8 becomes U+FFFD, so that any name gives valid JSON.
 std::string quote(std::string_view text);
 

@@ -1,8 +1,10 @@
 #include <CLI/CLI.hpp>
+#include <cctype>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <functional>
+#include <new>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -50,18 +52,25 @@ void add_run(CLI::App& app, RunArgs& a) {
 int usage(const char* what, int argc, char** argv) {
   bool json = false;
   for (int i = 1; i < argc; ++i) json = json || std::string_view(argv[i]) == "--json";
-  report({kiln::Code::kInvalidArgument, what, "", "kiln --help and kiln VERB --help show the usage"}, json);
+  std::string message = what;
+  bool name = message.size() > 1 && std::isupper(static_cast<unsigned char>(message[1]));  // of an argument, such as MODULE
+  if (!message.empty() && !name) message[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(message[0])));
+  report({kiln::Code::kInvalidArgument, message, "", "kiln --help and kiln VERB --help show the usage"}, json);
   return 2;
 }
 
 // Output that could not be written is a failure, even when it is noticed at the end only.
-int checked(const std::function<int()>& verb) {
+int checked(const std::function<int()>& verb, bool json) {
   auto lost = [] { return report({kiln::Code::kIo, std::string("cannot write: ") + std::strerror(errno), "standard output", ""}, false); };
   try {  // fmt reports a failed write by an exception
     int status = verb();
     return std::fflush(stdout) == 0 && !std::ferror(stdout) ? status : lost();
   } catch (const std::system_error&) {
     return lost();
+  } catch (const std::bad_alloc&) {
+    return report({kiln::Code::kIo, "there is not enough memory", "", ""}, json);
+  } catch (const std::exception& e) {  // a predicate or a codegen of a backend that was loaded
+    return report({kiln::Code::kInternal, std::string("a backend threw: ") + e.what(), "", ""}, json);
   }
 }
 
@@ -107,13 +116,15 @@ int main(int argc, char** argv) {
     if (e.get_exit_code() == 0) return app.exit(e);  // help, version
     return usage(e.what(), argc, argv);
   }
-  return checked([&] {
-    if (app.got_subcommand("build")) return build(build_args);
-    if (app.got_subcommand("run")) return run(run_args);
-    if (*print_verb) return print(module, json);
-    if (*verify_verb) return verify(modules, round_trip, json);
-    if (*list_verb) return list(json);
-    if (*resolve_verb) return resolve(target, explain, json);
-    return doctor(json);
-  });
+  return checked(
+      [&] {
+        if (app.got_subcommand("build")) return build(build_args);
+        if (app.got_subcommand("run")) return run(run_args);
+        if (*print_verb) return print(module, json);
+        if (*verify_verb) return verify(modules, round_trip, json);
+        if (*list_verb) return list(json);
+        if (*resolve_verb) return resolve(target, explain, json);
+        return doctor(json);
+      },
+      json || build_args.json || run_args.json);
 }

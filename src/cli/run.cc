@@ -54,7 +54,7 @@ int run(const RunArgs& a) {
     if (a.json)
       print_json(o);
     else if (o.state == Outcome::State::kFailed)
-      fmt::print("{}FAILED {}: {}\n", progress ? "\r\x1b[K" : "", o.folder, o.reason);
+      fmt::print("{}FAILED {}: {}\n", progress ? "\r\x1b[K" : "", printable(o.folder), printable(o.reason));
     else if (o.state == Outcome::State::kSkipped)
       fmt::print("{}skipped {}: {}\n", progress ? "\r\x1b[K" : "", o.folder, o.reason);
     else if (folders.size() == 1)

@@ -149,6 +149,9 @@ const Value* Decoder::empty_map() {
 
 Node::Kind Decoder::dict_attrs(const RawNode& n, Node& out) {
   const Value* v = annotations(n, Field::__dict__);
+  for (const KeyValue& kv : v ? v->map : List<KeyValue>()) {
+    if (kv.key.kind != Value::Kind::kString) fail("expected a string as an attribute's name");
+  }
   out.pointer = v ? v : empty_map();
   return Kind::kTarget;  // a ready Value, as a target is
 }
@@ -205,6 +208,7 @@ void Decoder::leaf(const RawNode& n, Node& out) {
       out.kind = n.type == kBool ? Kind::kBool : Kind::kInt, out.integer = v.integer;
       return;
     case kFloat:
+      if (v.kind != RawValue::Kind::kFloat && v.kind != RawValue::Kind::kInt) fail("expected a number as data");
       out.kind = Kind::kFloat;
       out.floating = v.kind == RawValue::Kind::kFloat ? v.floating : static_cast<double>(v.integer);
       return;
@@ -251,8 +255,9 @@ void Decoder::other(size_t index, const RawNode& n, Node& out) {
     case tirx_SizeVar: {
       const Node& type = ref(n, Field::type_annotation);
       const PointerType* pointer = type.kind == Kind::kType ? type.get<PointerType>() : nullptr;
-      set(out, Kind::kExpr,
-          b_.add(Var{{ExprKind::kVar, inline_dtype(n, Field::dtype), span_of(n)}, string_field(n, Field::name), pointer}));
+      DataType dtype = inline_dtype(n, Field::dtype);
+      if (pointer && !dtype.is_handle()) fail("a variable of dtype " + to_string(dtype) + " has a pointer type");
+      set(out, Kind::kExpr, b_.add(Var{{ExprKind::kVar, dtype, span_of(n)}, string_field(n, Field::name), pointer}));
       return;
     }
     case tirx_Buffer: return tilelang_buffer(n, out);

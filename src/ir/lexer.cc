@@ -2,9 +2,14 @@
 
 #include <cctype>
 
+#include "ir/text.h"
+
 namespace kiln::ir::script {
 
 namespace {
+
+// More than the parser takes, seen here before a file of brackets becomes as many tokens.
+constexpr int kMaxBrackets = 16 * kMaxDepth;
 
 class Lexer {
  public:
@@ -134,7 +139,7 @@ class Lexer {
     for (std::string_view two : kTwo) {
       if (s_.substr(at_, 2) == two) return push(Token::Kind::kPunctuation, 2), Ok{};
     }
-    if (c == '(' || c == '[' || c == '{') ++brackets_;
+    if ((c == '(' || c == '[' || c == '{') && ++brackets_ > kMaxBrackets) return error("brackets are nested too deeply");
     if ((c == ')' || c == ']' || c == '}') && --brackets_ < 0) return error(std::string("unexpected '") + c + "'");
     if (std::string_view("()[]{}:,.=<>+-*/%&|^~@;").find(c) == std::string_view::npos) {
       auto u = static_cast<unsigned char>(c);

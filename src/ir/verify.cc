@@ -2,6 +2,7 @@
 
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "ir/rewriter.h"
 
@@ -45,7 +46,7 @@ class Verifier {
     span_ = f.span;
     names_ = &names;
     scope_.clear();
-    checked_.clear();
+    ++epoch_;
     reported_.clear();
     for (const Var* p : f.params) {
       if (p->dtype.is_void()) fault("parameter " + quoted(p->name) + " has no dtype");
@@ -66,7 +67,7 @@ class Verifier {
       scope_.erase(undo_.back());
       ended_.insert(undo_.back());
       undo_.pop_back();
-      checked_.clear();  // what was checked may have used it
+      ++epoch_;  // what was checked may have used it
     }
   }
   template <class F>
@@ -97,7 +98,7 @@ class Verifier {
     if (full()) return;
     if (auto* v = e->as<Var>()) return use(v);
     if (e->kind == ExprKind::kIntImm || e->kind == ExprKind::kFloatImm || e->kind == ExprKind::kStringImm) return immediate(e);
-    if (!checked_.insert(e).second) return;  // shared: once while the scope stays
+    if (std::exchange(checked_[e], epoch_) == epoch_) return;  // shared: once while the scope stays
     SpanId outer = span_;
     if (e->span) span_ = e->span;
     if (auto* let = e->as<Let>()) {
@@ -339,9 +340,12 @@ class Verifier {
   void thread_extent(const ThreadExtent* t) {
     expr(t->extent);
     if (t->tag.empty()) fault("a thread axis without a name");
+    if (!t->var->dtype.is_integer())
+      fault("thread variable " + quoted(t->var->name) + ": expected an integer, got " + to_string(t->var->dtype));
     block([&] {
       // The same axis may be opened again inside (one variable, or one for each).
-      define(t->var);
+      if (!define(t->var) && !thread_vars_.contains(t->var)) fault("thread variable " + quoted(t->var->name) + " is already defined");
+      thread_vars_.insert(t->var);
       stmt(t->body);
     });
   }
@@ -361,9 +365,10 @@ class Verifier {
   std::string_view function_;
   SpanId span_ = 0;
   int loops_ = 0;
-  std::unordered_set<const Var*> scope_, ended_, reported_;
+  std::unordered_set<const Var*> scope_, ended_, reported_, thread_vars_;
   std::vector<const Var*> undo_;
-  std::unordered_set<const Expr*> checked_;
+  std::unordered_map<const Expr*, uint64_t> checked_;  // the epoch of the last check; clearing a large set for each scope would be slow
+  uint64_t epoch_ = 1;
 };
 
 }  // namespace

@@ -66,6 +66,24 @@ class Usage(unittest.TestCase):
         self.assertEqual(json.loads(out)["error"]["code"], "invalid_argument")
         self.assertIn("--frob", json.loads(out)["error"]["message"])
 
+    def test_messages_start_lower_case(self):
+        _, err = kiln(expect=2)
+        self.assertTrue(err.startswith("kiln: error: a subcommand is required"), err)
+
+    def test_too_little_memory_is_an_error(self):
+        text = POKE.replace("    X[n]", "    # " + "x" * 30_000_000 + "\n    X[n]").encode()
+        p = subprocess.run(["sh", "-c", f'ulimit -v 60000; exec "{KILN}" print --json -'], input=text, capture_output=True, timeout=300)
+        self.assertEqual(p.returncode, 1, p.stderr)
+        self.assertEqual(json.loads(p.stdout)["error"]["message"], "there is not enough memory")
+
+    def test_closed_streams(self):
+        p = subprocess.run(["sh", "-c", f'exec "{KILN}" list <&- >&- 2>&-'], timeout=300)
+        self.assertEqual(p.returncode, 1)
+
+    def test_control_characters_do_not_reach_the_terminal(self):
+        _, err = kiln("print", "\x1b[31mno", expect=1)
+        self.assertTrue(err.startswith("kiln: error: \\x1b[31mno: "), err)
+
     def test_environment_mirrors_flags(self):
         self.assertEqual(json.loads(kiln("resolve", "c", env={"KILN_JSON": "1"})[0])["codegen"], "c")
         self.assertIn("chosen: c", kiln("resolve", "c", env={"KILN_EXPLAIN": "1"})[0])
@@ -118,6 +136,25 @@ class Build(unittest.TestCase):
             kiln("build", MODULE, "--emit", "so", "-o", library)
             with open(library, "rb") as f:
                 self.assertEqual(f.read(4), b"\x7fELF")
+
+    def test_output_through_a_symbolic_link_and_with_the_longest_name(self):
+        with tempfile.TemporaryDirectory() as folder:
+            link, target = os.path.join(folder, "link.c"), os.path.join(folder, "target.c")
+            open(target, "w").close()
+            os.symlink("target.c", link)
+            kiln("build", MODULE, "-o", link)
+            self.assertTrue(os.path.islink(link))
+            self.assertGreater(os.path.getsize(target), 0)
+            kiln("build", MODULE, "-o", os.path.join(folder, "n" * 255))
+
+    def test_output_to_dev_stdout(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "out.c")
+            with open(path, "w") as f:
+                subprocess.run([KILN, "build", MODULE, "-o", "/dev/stdout"], stdout=f, check=True, timeout=300)
+            self.assertTrue(os.path.islink("/dev/stdout"))
+            with open(path) as f:
+                self.assertEqual(f.read(), kiln("build", MODULE)[0])
 
     def test_a_failed_build_leaves_the_file_as_it_was(self):
         with tempfile.TemporaryDirectory() as folder:

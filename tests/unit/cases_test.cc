@@ -104,6 +104,20 @@ TEST_F(Cases, AFaultNamesTheKey) {
             "expected as many values as indices under key 'input_sparse'");
 }
 
+TEST_F(Cases, DeepNestingIsRefused) {
+  std::string open(100000, '['), close(100000, ']');
+  EXPECT_EQ(error_of(R"({"device_module": "d", "target": {"kind": "c", "x": )" + open + close + "}}"), "nested more than 64 levels deep");
+}
+
+TEST_F(Cases, ADtypeWithoutBytesIsNotSparse) {
+  std::ofstream(folder_ / "case.json") << R"({"device_module": ")" KILN_SOURCE_DIR
+                                          R"(/tests/corpus/corpus/c/gemm_cpu_256/device.json.gz", "target": "c",
+    "params": [{"kind": "tensor", "name": "A", "dtype": "void", "shape": [8], "input_sparse": {"fill": 1}}]})";
+  Outcome o = run_case(folder_.string(), {});
+  EXPECT_EQ(o.state, Outcome::State::kFailed);
+  EXPECT_NE(o.reason.find("parameter 'A' of dtype void cannot be sparse"), std::string::npos) << o.reason;
+}
+
 TEST_F(Cases, FindsFoldersSorted) {
   for (const char* name : {"b/two", "b/one", "a"}) {
     fs::create_directories(folder_ / name);

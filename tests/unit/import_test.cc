@@ -160,6 +160,13 @@ std::vector<Bad> bad_nodes() {
       {"lists too deep", in(nested), "m.json: node 72 (ffi.Array): nested more than 64 levels deep"},
       {"expands without end", in(bomb),
        "m.json: node 33 (tirx.Add): expands to more than 50000000 nodes (expressions are shared too often; bind them to variables)"},
+      {"attribute's name is a number", in({node("ffi.Map", "[7,1]"), node("ir.DictAttrs", R"({"__dict__":8})"), evaluate(7)}),
+       "m.json: node 9 (ir.DictAttrs): expected a string as an attribute's name"},
+      {"number is text", in({node("float", "\"x\""), evaluate(7)}), "m.json: node 8 (float): expected a number as data"},
+      {"integer of pointer type",
+       in({node("ir.PrimType", R"({"span":0,"dtype":"int32"})"), node("ir.PointerType", R"({"span":0,"element_type":8,"storage_scope":1})"),
+           node("tirx.Var", R"({"span":0,"dtype":"int32","name":1,"type_annotation":9})"), evaluate(7)}),
+       "m.json: node 10 (tirx.Var): a variable of dtype int32 has a pointer type"},
       {"parameter is a number", tilelang({evaluate(7)}, "[7]"), "m.json: node 10 (tirx.PrimFunc): expected a variable as parameter"},
       {"relax function",
        [] {

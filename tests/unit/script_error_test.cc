@@ -101,6 +101,10 @@ TEST(ScriptLimit, DeepTextIsOneError) {
   EXPECT_NE(error_of(head + repeat("T.attr(0, \"a\", 1)\n    ", 5000)).find("nested more than 1000 levels deep"), std::string::npos);
 }
 
+TEST(ScriptLimit, BracketsAreCountedBeforeTheyAreTokens) {
+  EXPECT_EQ(error_of(std::string(20000, '[')), "k.py:1:16001: brackets are nested too deeply");
+}
+
 TEST(ScriptLimit, CutTextIsOneErrorOrAModule) {
   std::string text =
       "@I.ir_module\nclass Module:\n    @T.prim_func\n    def f(A: T.handle(\"float32\", \"global\"), n: T.int32) -> T.int32:\n"

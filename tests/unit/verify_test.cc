@@ -210,6 +210,17 @@ TEST(Verify, Statements) {
     Program p;
     EXPECT_EQ(fault_of(p, p.b.add(ThreadExtent{{StmtKind::kThreadExtent}, p.i, {}, p.four, p.b.seq({})})), "a thread axis without a name");
   }
+  {
+    Program p;
+    const Var* v = p.b.var("v", kHandle);
+    EXPECT_EQ(fault_of(p, p.b.add(ThreadExtent{{StmtKind::kThreadExtent}, v, "threadIdx.x", p.four, p.b.seq({})})),
+              "thread variable 'v': expected an integer, got handle");
+  }
+  {
+    Program p;
+    EXPECT_EQ(fault_of(p, p.b.add(ThreadExtent{{StmtKind::kThreadExtent}, p.i, "threadIdx.x", p.four, p.b.seq({})}), {p.i}),
+              "thread variable 'i' is already defined");
+  }
 }
 
 TEST(Verify, KernelsAndFunctions) {

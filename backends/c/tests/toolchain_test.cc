@@ -204,11 +204,24 @@ TEST_F(Toolchain, CcMayHoldFlagsAndNeverReachesAShell) {
   EXPECT_EQ(find_compiler().error().message, "the C compiler 'no-such-cc' that CC names is not found");
 }
 
+TEST_F(Toolchain, ACompilerThatWritesNothingIsNamed) {
+  Environment cc("CC", "true");
+  auto library = compile_and_load(source("int x;\n"));
+  ASSERT_FALSE(library.ok());
+  EXPECT_EQ(library.error().to_string(), "the C compiler 'true' succeeded but wrote no output (is it a C compiler?)");
+}
+
+TEST_F(Toolchain, AnEmptyTmpdirIsNone) {
+  Environment t("TMPDIR", "");
+  EXPECT_TRUE(compile_and_load(source("int x;\n")).ok());
+}
+
 TEST_F(Toolchain, AFolderThatCannotBeWrittenIsNamed) {
   Environment t("TMPDIR", "/no/such/folder");
   auto library = compile_and_load(source("int x;\n"));
   ASSERT_FALSE(library.ok());
   EXPECT_EQ(library.error().code, Code::kIo);
+  EXPECT_EQ(library.error().place, "/no/such/folder");
   EXPECT_THAT(library.error().hint, HasSubstr("TMPDIR"));
 }
 
