@@ -188,6 +188,12 @@ const std::set<std::string, std::less<>>& reserved_names() {
         "thread_local throw true try typeid typename using virtual wchar_t xor xor_eq "
         // macros and types of the headers, and of compilers in GNU mode
         "NULL INFINITY NAN HUGE_VAL HUGE_VALF HUGE_VALL MATH_ERRNO MATH_ERREXCEPT EOF BUFSIZ RAND_MAX EXIT_SUCCESS EXIT_FAILURE WNOHANG "
+        "HUGE MAXFLOAT SNAN SNANF SNANL FP_NAN FP_INFINITE FP_ZERO FP_SUBNORMAL FP_NORMAL FP_ILOGB0 FP_ILOGBNAN FP_INT_UPWARD "
+        "FP_INT_DOWNWARD "
+        "FP_INT_TOWARDZERO FP_INT_TONEARESTFROMZERO FP_INT_TONEAREST DOMAIN OVERFLOW UNDERFLOW SING PLOSS TLOSS SEEK_SET SEEK_CUR SEEK_END "
+        "SEEK_DATA SEEK_HOLE L_tmpnam L_ctermid L_cuserid P_tmpdir TMP_MAX FILENAME_MAX FOPEN_MAX MB_CUR_MAX LITTLE_ENDIAN BIG_ENDIAN "
+        "PDP_ENDIAN BYTE_ORDER FD_SETSIZE NFDBITS WUNTRACED WSTOPPED WEXITED WCONTINUED WNOWAIT RENAME_NOREPLACE RENAME_EXCHANGE "
+        "RENAME_WHITEOUT "
         "linux unix i386 errno stdin stdout stderr math_errhandling signgam isnan isinf isfinite isnormal signbit fpclassify isgreater "
         "isless isunordered isgreaterequal islessequal islessgreater issignaling iseqsig iszero issubnormal iscanonical "
         "size_t ssize_t ptrdiff_t intptr_t uintptr_t intmax_t uintmax_t wint_t off_t pid_t uint ushort ulong div_t ldiv_t lldiv_t FILE "
@@ -204,6 +210,19 @@ const std::set<std::string, std::less<>>& reserved_names() {
       if (end == std::string_view::npos) end = words.size();
       if (end > at) names.emplace(words.substr(at, end - at));
       at = end + 1;
+    }
+    // limits of the integer types, and <math.h>'s constants
+    for (const char* stem : {"INT", "UINT", "INT_LEAST", "UINT_LEAST", "INT_FAST", "UINT_FAST"}) {
+      for (const char* bits : {"8", "16", "32", "64", "PTR", "MAX"}) {
+        for (const char* end : {"_MAX", "_MIN", "_WIDTH", "_C"}) names.insert(std::string(stem) + bits + end);
+      }
+    }
+    for (const char* stem : {"PTRDIFF", "SIZE", "SIG_ATOMIC", "WCHAR", "WINT"}) {
+      for (const char* end : {"_MAX", "_MIN", "_WIDTH"}) names.insert(std::string(stem) + end);
+    }
+    for (const char* constant :
+         {"E", "LOG2E", "LOG10E", "LN2", "LN10", "PI", "PI_2", "PI_4", "1_PI", "2_PI", "2_SQRTPI", "SQRT2", "SQRT1_2"}) {
+      for (const char* end : {"", "l"}) names.insert(std::string("M_") + constant + end);
     }
     for (const MathFunction& f : kMath) {
       for (const char* suffix : {"", "f", "l"}) names.insert(std::string(f.name) + suffix);

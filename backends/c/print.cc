@@ -1,6 +1,7 @@
 #include "backends/c/print.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "backends/c/check.h"
 #include "backends/c/dialect.h"
@@ -59,6 +60,22 @@ std::set<const Var*> written_or_escaping(const Function* f) {
   return out;
 }
 
+// An int32 result that is 0 wherever the function ends is a status.
+bool returns_only_zero(const Function* f) {
+  bool zero = f->ret == kInt32;
+  auto check = [&](const Expr* value) { zero &= value && value->as<IntImm>() && value->as<IntImm>()->value == 0; };
+  visit(
+      f->body,
+      [&](const Stmt* s) {
+        if (auto* r = s->as<Return>()) check(r->value);
+        auto* e = s->as<Evaluate>();
+        auto* c = e ? e->value->as<Call>() : nullptr;
+        if (c && c->op == Op::tirx_ret) check(c->args.empty() ? nullptr : c->args[0]);
+      },
+      [](const Expr*) {});
+  return zero;
+}
+
 struct Parameter {
   KernelParam info;
   std::string type;  // "const float*"
@@ -112,12 +129,13 @@ class ModulePrinter {
  public:
   explicit ModulePrinter(const Module& module) : module_(module), reserved_(reserved_names()), imported_(imported_source(module)) {}
 
-  Source print() {
+  Result<Source> print() {
     for (const Function* f : module_.functions) {
       if (f->attrs && f->attrs->find("code_block_source")) continue;  // its text is in the imported source
       functions_.push_back(lower(arena_, legalise::legalise(arena_, f, features())));
     }
     name_functions();
+    if (std::optional<Error> lost = lost_failure()) return *lost;
     emit::Writer body;
     prototypes(body);
     for (const Function* f : functions_) function(f, body);
@@ -145,10 +163,39 @@ class ModulePrinter {
     // What fails passes it on: as often as there may be calls between functions.
     for (size_t round = 0; round < functions_.size(); ++round) {
       for (const Function* f : functions_) {
-        if (f->ret.is_void() && can_fail(f->body, callees_)) callees_.by_name[std::string(f->name)].has_status = true;
+        bool free_result = f->ret.is_void() || returns_only_zero(f);
+        if (free_result && can_fail(f->body, callees_)) callees_.by_name[std::string(f->name)].has_status = true;
       }
     }
     for (const Function* f : functions_) reserve_externals(f);
+  }
+
+  // A call whose failure could not be told from its value.
+  std::optional<Error> lost_failure() {
+    std::optional<Error> error;
+    std::set<std::string_view> failing;
+    for (const Function* f : functions_) {
+      if (can_fail(f->body, callees_)) failing.insert(f->name);
+    }
+    for (const Function* f : functions_) {
+      std::set<const Expr*> statements;  // calls that are statements: those of functions with a status are tested
+      visit(
+          f->body,
+          [&](const Stmt* s) {
+            auto* e = s->as<Evaluate>();
+            auto* c = e ? e->value->as<Call>() : nullptr;
+            if (c && c->op == Op::kFunction && callees_.by_name[std::string(c->name)].has_status) statements.insert(c);
+          },
+          [&](const Expr* e) {
+            visit(e, [&](const Expr* x) {
+              auto* c = x->as<Call>();
+              if (error || !c || c->op != Op::kFunction || statements.contains(c) || !failing.contains(c->name)) return;
+              error = Error{Code::kUnsupported, "function '" + std::string(c->name) + "' may fail, and its caller uses its result",
+                            std::string(f->name), "codegen 'c' passes on failures of functions that return nothing or 0"};
+            });
+          });
+    }
+    return error;
   }
 
   // A variable must not hide a function of the imported source that is called.

@@ -68,6 +68,7 @@ class Reader {
     if (v.IsString()) return v.GetString();
     if (v.IsBool()) return v.GetBool() ? "1" : "0";
     if (v.IsInt64()) return std::to_string(v.GetInt64());
+    if (v.IsUint64()) return std::to_string(static_cast<int64_t>(v.GetUint64()));  // the same bits
     if (v.IsDouble()) return to_json(v);
     return fail("expected a number or an expression"), "0";
   }

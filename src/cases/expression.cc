@@ -95,7 +95,11 @@ class Evaluator {
   }
   Number unary() {
     if (++depth_ > 200) return fail("nested too deeply"), Number(int64_t{0});
-    Number v = accept("-") ? negate(unary()) : accept("+") ? unary() : primary();
+    Number v = int64_t{0};
+    if (accept("-9223372036854775808"))
+      v = INT64_MIN;  // its digits alone are no int64
+    else
+      v = accept("-") ? negate(unary()) : accept("+") ? unary() : primary();
     --depth_;
     return v;
   }

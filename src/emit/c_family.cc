@@ -214,13 +214,24 @@ void CFamily::block(std::string_view head, const Stmt* s) {
   out.close();
 }
 
+// The loop variable's type, or a wider one that also holds the end, which the variable itself never is: int8 counts to 128.
+static DataType counter_type(const For* f) {
+  DataType t = f->var->dtype;
+  auto *min = f->min->as<IntImm>(), *extent = f->extent->as<IntImm>();
+  if (t.bits < 32) return kInt32;
+  if (t.bits > 32 || !min || !extent) return t;
+  int64_t end = min->value + extent->value;
+  return end > (t.is_uint() ? int64_t{UINT32_MAX} : int64_t{INT32_MAX}) ? kInt64 : t;
+}
+
 void CFamily::loop(const For* f) {
   auto *min = f->min->as<IntImm>(), *extent = f->extent->as<IntImm>();
   dialect_.before_loop(*this, *f);
   bool outer = false;  // whether a name for the end needs a scope
+  DataType counter = counter_type(f);
   std::string start = str(f->min), end;
   if (min && extent) {
-    end = int_literal(f->var->dtype, min->value + extent->value, false).text;
+    end = int_literal(counter, min->value + extent->value, false).text;
   } else if (min && min->value == 0) {
     end = str(f->extent, Prec::kShift);
   } else {
@@ -234,13 +245,13 @@ void CFamily::loop(const For* f) {
     out.open("");
     names.push();
     std::string name = names.fresh("end");
-    out.line("const " + type(f->var->dtype) + " " + name + " = " + end + ";");
+    out.line("const " + type(counter) + " " + name + " = " + end + ";");
     end = name;
   }
   names.push();
   const std::string& i = names.declare(f->var);
   std::string step = f->step ? i + " += " + str(f->step) : "++" + i;
-  block("for (" + type(f->var->dtype) + " " + i + " = " + start + "; " + i + " < " + end + "; " + step + ")", f->body);
+  block("for (" + type(counter) + " " + i + " = " + start + "; " + i + " < " + end + "; " + step + ")", f->body);
   names.pop();
   if (outer) names.pop(), out.close();
 }

@@ -77,7 +77,7 @@ bool implied_dtype(Op op, List<const Expr*> args, DataType& dtype) {
     case ResultRule::kExplicitLast: return false;
     case ResultRule::kInt32: dtype = kInt32; return true;
     case ResultRule::kUInt32: dtype = kUInt32; return true;
-    case ResultRule::kBool: dtype = kBool; return true;
+    case ResultRule::kBool: dtype = kBool.with_lanes(args.empty() ? uint16_t{1} : std::max<uint16_t>(args[0]->dtype.lanes, 1)); return true;
     case ResultRule::kHandle: dtype = kHandle; return true;
     case ResultRule::kVoid: dtype = kVoid; return true;
   }

@@ -244,22 +244,47 @@ class Splitter : public Rewriter {
 
   const Stmt* vector_store(const Store* s, uint16_t lanes) {
     bool unroll = has_shuffle(s->value);
-    auto store_lane = [&](const Expr* i, const Expr* value) {
+    auto index = [&](const Expr* i) { return element_index(s->buffer, s->indices[0], i); };
+    auto predicate = [&](const Expr* i) { return s->predicate ? lane(s->predicate, i) : nullptr; };
+    auto store_lane = [&](const Expr* at, const Expr* value, const Expr* only_if) {
       Store n = *s;
-      n.buffer = element_buffer(s->buffer), n.value = value, n.predicate = nullptr;
-      n.indices = one(build, element_index(s->buffer, s->indices[0], i));
+      n.buffer = element_buffer(s->buffer), n.value = value, n.predicate = nullptr, n.indices = one(build, at);
       const Stmt* store = build.add(n);
-      if (!s->predicate) return store;
-      return static_cast<const Stmt*>(build.add(If{{StmtKind::kIf, s->span}, lane(s->predicate, i), store, nullptr}));
+      if (!only_if) return store;
+      return static_cast<const Stmt*>(build.add(If{{StmtKind::kIf, s->span}, only_if, store, nullptr}));
     };
-    if (!overlaps(s)) return lane_loop(lanes, unroll, [&](const Expr* i) { return store_lane(i, lane(s->value, i)); });
-    DataType t = s->value->dtype.element();
-    const Buffer* all = local_array(build, "lanes", t, lanes);
-    const Stmt* read = lane_loop(lanes, unroll, [&](const Expr* i) { return build.store(all, lane(s->value, i), one(build, i)); });
-    const Stmt* write = lane_loop(lanes, unroll, [&](const Expr* i) { return store_lane(i, build.load(t, all, one(build, i))); });
-    // Inside a block of its own, so that the array's scope is the statement.
-    const Stmt* body = build.seq({alloc(build, all), read, write});
+    if (!overlaps(s)) {
+      return lane_loop(lanes, unroll, [&](const Expr* i) { return store_lane(index(i), lane(s->value, i), predicate(i)); });
+    }
+    // All that is read of memory is kept before the first store.
+    const Buffer* values = local_array(build, "lanes", s->value->dtype.element(), lanes);
+    bool keep_index = reads(s->indices[0]), keep_predicate = s->predicate && reads(s->predicate);
+    const Buffer* places = keep_index ? local_array(build, "places", s->indices[0]->dtype.element(), lanes) : nullptr;
+    const Buffer* mask = keep_predicate ? local_array(build, "mask", kBool, lanes) : nullptr;
+    auto kept = [&](const Buffer* b, const Expr* i) { return build.load(b->dtype, b, one(build, i)); };
+    const Stmt* read = lane_loop(lanes, unroll, [&](const Expr* i) {
+      std::vector<const Stmt*> all = {build.store(values, lane(s->value, i), one(build, i))};
+      if (places) all.push_back(build.store(places, index(i), one(build, i)));
+      if (mask) all.push_back(build.store(mask, predicate(i), one(build, i)));
+      return build.seq(all);
+    });
+    const Stmt* write = lane_loop(lanes, unroll, [&](const Expr* i) {
+      return store_lane(places ? kept(places, i) : index(i), kept(values, i), mask ? kept(mask, i) : predicate(i));
+    });
+    // Inside a block of its own, so that the arrays' scope is the statement.
+    std::vector<const Stmt*> parts;
+    for (const Buffer* b : {values, places, mask}) {
+      if (b) parts.push_back(alloc(build, b));
+    }
+    parts.insert(parts.end(), {read, write});
+    const Stmt* body = build.seq(parts);
     return build.add(Attr{{StmtKind::kAttr, s->span}, {}, "lexical_alloc_scope", number(1), body});
+  }
+
+  static bool reads(const Expr* e) {
+    bool found = false;
+    visit(e, [&](const Expr* x) { found |= x->kind == ExprKind::kLoad || x->kind == ExprKind::kCall; });
+    return found;
   }
 
   static bool is_fresh_memory(const Expr* e) {
@@ -297,7 +322,7 @@ class Splitter : public Rewriter {
     auto check = [&](const Expr* x) {
       if (auto* l = x->as<Load>()) {
         if (l->buffer->data == s->buffer->data) {
-          found |= l->buffer->dtype != s->buffer->dtype || !same(l->indices[0], s->indices[0]);
+          found |= l->buffer->dtype != s->buffer->dtype || !one_element_a_lane(s->indices[0]) || !same(l->indices[0], s->indices[0]);
         } else {
           found |= !is_distinct(l->buffer->data) || !is_distinct(s->buffer->data);
         }
@@ -306,7 +331,14 @@ class Splitter : public Rewriter {
     };
     visit(s->value, check);
     visit(s->indices[0], check);
+    if (s->predicate) visit(s->predicate, check);
     return found;
+  }
+  // Whether no two lanes have the same index; a scalar index is that of a whole item.
+  static bool one_element_a_lane(const Expr* index) {
+    if (index->dtype.lanes <= 1) return true;
+    auto* r = index->as<Ramp>();
+    return r && constant(r->stride) && constant(r->stride)->value != 0 && r->base->dtype.lanes <= 1;
   }
   bool is_distinct(const Var* v) const { return std::find(distinct_.begin(), distinct_.end(), v) != distinct_.end(); }
   static bool same(const Expr* a, const Expr* b) {

@@ -84,6 +84,8 @@ TEST(Expression, FaultsAreErrorsThatQuoteTheText) {
 TEST(Expression, IntegersStayWithin64Bits) {
   EXPECT_EQ(whole("9223372036854775807"), INT64_MAX);
   EXPECT_EQ(whole("-9223372036854775807 - 1"), INT64_MIN);
+  EXPECT_EQ(whole("-9223372036854775808"), INT64_MIN);
+  EXPECT_EQ(whole("- 1 * -9223372036854775807"), INT64_MAX);
   EXPECT_EQ(error_of("9223372036854775808"), "in the expression '9223372036854775808': an integer does not fit 64 bits");
   EXPECT_EQ(error_of("9223372036854775807 + 1"), "in the expression '9223372036854775807 + 1': a result does not fit 64 bits");
   EXPECT_EQ(error_of("big * big"), "in the expression 'big * big': a result does not fit 64 bits");

@@ -115,6 +115,7 @@ INSTANTIATE_TEST_SUITE_P(
         Construct{"ComparisonOfComparison", "B[0] = T.Select((n < 4) == (n < 5), 1, 0)"},
         Construct{"TruncatingDivision", "B[0] = T.Div(n, 3) + T.truncmod(n, 3)"}, Construct{"FlooringDivision", "B[0] = n // 3 + n % 3"},
         Construct{"RealDivision", "A[0] = A[1] / A[2] / (A[3] / A[4])"}, Construct{"MinMax", "B[0] = T.min(n, T.max(1, 2))"},
+        Construct{"TruthOfLanes", "A[0:4] = T.Cast(\"float32x4\", T.isnan(A[0:4]))"},
         Construct{"NegativeConstants", "B[0] = n * -1 - -2147483648"},
         Construct{"Int64", "x: T.int64 = T.int64(-9223372036854775808) + T.int64(9223372036854775807)"},
         Construct{"UInt64", "x: T.uint64 = T.uint64(18446744073709551615)"},

@@ -55,6 +55,10 @@ TEST(CPrint, CallsTheWidthOfTheOperand) {
   EXPECT_THAT(printed("A_1[0] = T.exp(A_1[1])", "bfloat16"), HasSubstr("A[0] = f32_to_bf16(expf(bf16_to_f32(A[1])));"));
 }
 
+TEST(CPrint, TruthOfEveryLane) {
+  EXPECT_THAT(printed("A_1[0:4] = T.Cast(\"float32x4\", T.isnan(A_1[4:8]))"), HasSubstr("= (float)(isnan(A[4 + lane]) != 0);"));
+}
+
 TEST(CPrint, RoundsOnceFromWideTypes) {
   EXPECT_THAT(printed("A_1[0] = T.Cast(\"bfloat16\", T.int64(3) + T.Cast(\"int64\", n))", "bfloat16"),
               HasSubstr("f64_to_bf16(i64_to_f64("));
@@ -73,6 +77,13 @@ TEST(CPrint, ParenthesesOnlyWherePrecedenceAsks) {
   EXPECT_THAT(printed("A_1[0] = A_1[0] + (A_1[1] + A_1[2])"), HasSubstr("A[0] = A[0] + (A[1] + A[2]);"));
 }
 
+TEST(CPrint, RenamesMacrosOfTheHeaders) {
+  for (const char* name : {"INT32_MAX", "WCHAR_MAX", "M_PI", "SEEK_SET", "FP_NAN", "P_tmpdir"}) {
+    EXPECT_THAT(printed(std::string(name) + ": T.int32 = n + 1\n        A_1[" + name + "] = A_1[0]"),
+                HasSubstr(std::string("int32_t ") + name + "_1 = n + 1;"));
+  }
+}
+
 TEST(CPrint, DescribesKernels) {
   auto source = print(kernel("A_1[0] = T.Cast(\"float32\", n)"));
   ASSERT_TRUE(source.ok());
@@ -85,6 +96,47 @@ TEST(CPrint, DescribesKernels) {
   EXPECT_EQ(k.params[1].dtype, ir::kInt32);
   EXPECT_EQ(source->entry_text,
             "int32_t kiln_entry_0(void* const* args) {\n  return k(*(float* const*)args[0], *(int32_t const*)args[1]);\n}\n");
+}
+
+TEST(CPrint, CountsToAnEndThatTheVariableCannotHold) {
+  EXPECT_THAT(printed("for i in T.serial(T.int8(100), extent=T.int8(28), dtype=\"int8\"):\n            A_1[0] = A_1[1]"),
+              HasSubstr("for (int32_t i = 100; i < 128; ++i)"));
+  EXPECT_THAT(printed("for i in T.serial(T.uint8(200), extent=T.uint8(56), dtype=\"uint8\"):\n            A_1[0] = A_1[1]"),
+              HasSubstr("for (int32_t i = 200; i < 256; ++i)"));
+  EXPECT_THAT(printed("for i in T.serial(2147483640, extent=8):\n            A_1[0] = A_1[1]"),
+              HasSubstr("for (int64_t i = 2147483640; i < 2147483648LL; ++i)"));
+}
+
+TEST(CPrint, ReadsAllLanesOfAPredicateBeforeTheFirstStore) {
+  std::string text =
+      printed("T.BufferStore(A_1, T.Broadcast(T.float32(0.0), 4), [T.Ramp(1, 1, 4)], predicate=A_1[0:4] > T.Broadcast(T.float32(4.0), 4))");
+  EXPECT_THAT(text, HasSubstr("mask[lane] = A[lane] > 4.0f;"));
+  EXPECT_THAT(text, HasSubstr("if (mask[lane]) {"));
+}
+
+TEST(CPrint, ReadsAllIndicesBeforeTheFirstStore) {
+  std::string text = printed("A_1[A_1[0:4]] = T.Ramp(0, 1, 4)", "int32");
+  EXPECT_THAT(text, HasSubstr("places[lane] = A[lane];"));
+  EXPECT_THAT(text, HasSubstr("A[places[lane]] = lanes[lane];"));
+}
+
+// Calls of a function that asserts, with `result` as its type and its last lines, called by `call`.
+std::string with_callee(const std::string& result, const std::string& end, const std::string& call) {
+  auto source = print("@I.ir_module\nclass Module:\n    @T.prim_func(private=True)\n    def helper(n: T.int32)" + result +
+                      ":\n        assert n < 3, (\"ValueError\", [\"too large\"])\n" + end +
+                      "    @T.prim_func\n    def k(n: T.int32) -> T.int32:\n        T.func_attr({\"global_symbol\": \"k\"})\n        " +
+                      call + "\n        return 0\n");
+  return source ? source->text : source.error().message;
+}
+
+TEST(CPrint, PassesOnFailuresOfCallees) {
+  std::string tested = "if (helper(n) != 0) return -1;";
+  EXPECT_THAT(with_callee("", "", "Module.helper(n)"), HasSubstr(tested));
+  EXPECT_THAT(with_callee(" -> T.int32", "        return 0\n", "Module.helper(n)"), HasSubstr(tested));
+  EXPECT_EQ(with_callee(" -> T.int32", "        return n\n", "Module.helper(n)"),
+            "function 'helper' may fail, and its caller uses its result");
+  EXPECT_EQ(with_callee(" -> T.int32", "        return 0\n", "assert Module.helper(n) == 0, (\"ValueError\", [\"no\"])"),
+            "function 'helper' may fail, and its caller uses its result");
 }
 
 TEST(CPrint, SameInputSameText) {
