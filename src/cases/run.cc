@@ -2,6 +2,7 @@
 
 #include <dlpack/dlpack.h>
 #include <fmt/format.h>
+#include <pthread.h>
 
 #include <algorithm>
 #include <chrono>
@@ -43,15 +44,41 @@ struct Buffer {
   }
 };
 
+struct Match {
+  const std::string &pattern, &text;
+  enum class Outcome { kNo, kYes, kBadPattern } outcome = Outcome::kNo;
+};
+
 // Python's (?i) prefix is a flag here.
-Result<bool> matches(const std::string& pattern, const std::string& text) {
-  bool fold = pattern.starts_with("(?i)");
+void* match(void* argument) {
+  auto& m = *static_cast<Match*>(argument);
+  bool fold = m.pattern.starts_with("(?i)");
   auto flags = std::regex::ECMAScript | (fold ? std::regex::icase : std::regex::flag_type{});
   try {  // the library's only way to refuse a pattern
-    return std::regex_search(text, std::regex(pattern.substr(fold ? 4 : 0), flags));
+    bool hit = std::regex_search(m.text, std::regex(m.pattern.substr(fold ? 4 : 0), flags));
+    m.outcome = hit ? Match::Outcome::kYes : Match::Outcome::kNo;
   } catch (const std::regex_error&) {
-    return Error{Code::kParse, "the pattern '" + pattern + "' is not a regular expression", "", ""};
+    m.outcome = Match::Outcome::kBadPattern;
   }
+  return nullptr;
+}
+
+// The library's matcher recurses for each character that a pattern such as [\s\S]* takes, so a long text needs a large stack; only what is
+// used of it becomes memory.
+Result<bool> matches(const std::string& pattern, const std::string& text) {
+  size_t stack = (size_t{16} << 20) + 2048 * text.size();
+  Match m{pattern, text};
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_t thread;
+  bool started =
+      pthread_attr_setstacksize(&attributes, stack & ~size_t{0xffff}) == 0 && pthread_create(&thread, &attributes, match, &m) == 0;
+  pthread_attr_destroy(&attributes);
+  if (!started) return Error{Code::kIo, "cannot start a thread to match the pattern '" + pattern + "'", "", ""};
+  pthread_join(thread, nullptr);
+  if (m.outcome == Match::Outcome::kBadPattern)
+    return Error{Code::kParse, "the pattern '" + pattern + "' is not a regular expression", "", ""};
+  return m.outcome == Match::Outcome::kYes;
 }
 
 class Runner {

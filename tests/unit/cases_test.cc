@@ -109,6 +109,15 @@ TEST_F(Cases, DeepNestingIsRefused) {
   EXPECT_EQ(error_of(R"({"device_module": "d", "target": {"kind": "c", "x": )" + open + close + "}}"), "nested more than 64 levels deep");
 }
 
+TEST_F(Cases, PatternsMayTakeLongTexts) {
+  std::ofstream(folder_ / "m.ir")
+      << "@T.prim_func\ndef k(n: T.int32) -> T.int32:\n    T.func_attr({\"target\": T.target({\"kind\": \"c\"})})\n"
+      << "    assert n > 0, (\"ValueError\", [\"<" << std::string(100000, 'x') << ">\"])\n    return 0\n";
+  std::ofstream(folder_ / "case.json") << R"({"device_module": "m.ir", "target": "c", "expect_text": ["<x[\\s\\S]*x>"]})";
+  Outcome o = run_case(folder_.string(), {});
+  EXPECT_EQ(o.state, Outcome::State::kPassed) << o.reason;
+}
+
 TEST_F(Cases, ADtypeWithoutBytesIsNotSparse) {
   std::ofstream(folder_ / "case.json") << R"({"device_module": ")" KILN_SOURCE_DIR
                                           R"(/tests/corpus/corpus/c/gemm_cpu_256/device.json.gz", "target": "c",
