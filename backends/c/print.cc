@@ -247,7 +247,7 @@ class ModulePrinter {
     out.open(head);
     p.names.push();
     p.stmt(f->body);
-    if (p.has_status || (!f->ret.is_void() && !ends_in_return(f->body))) out.line("return 0;");
+    if (f->ret.is_void() ? p.has_status : !ends_in_return(f->body)) out.line("return 0;");
     p.names.pop();
     out.close();
     out.line("");
