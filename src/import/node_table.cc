@@ -172,7 +172,8 @@ class Handler {
       t_.unknown_types.push_back(key);
     }
     row_ = &type_row(type);
-    t_.nodes.push_back({type, static_cast<uint32_t>(t_.values.size()), 0, unknown});
+    bool list = type == NodeType::kArray || type == NodeType::kMap;
+    t_.nodes.push_back({type, static_cast<uint32_t>(list ? t_.elements.size() : t_.values.size()), 0, unknown});
     part_ = Part::kType;
     return true;
   }
@@ -198,9 +199,16 @@ class Handler {
     }
     return fail("field '" + std::string(k.substr(0, 60)) + "' is not known");
   }
+  bool element(const RawValue& v) {
+    bool earlier = v.kind == RawValue::Kind::kInt && v.integer >= 0 && v.integer < static_cast<int64_t>(t_.nodes.size()) - 1;
+    if (!earlier)
+      return fail("element " + std::to_string(t_.elements.size() - t_.nodes.back().first) + " must be the index of an earlier node");
+    t_.elements.push_back(static_cast<uint32_t>(v.integer));
+    return true;
+  }
   bool value(RawValue v) {
     switch (state_) {
-      case State::kElements: t_.values.push_back(v); return true;
+      case State::kElements: return element(v);
       case State::kFields:
         if (t_.nodes.back().type != NodeType::kOther) t_.values[slot_] = v;
         return true;
@@ -263,7 +271,8 @@ Result<NodeTable> read_node_table(std::string_view text) {
   table.text = text;
   // Bytes a node and a value of a file without white space; growing costs more than what an indented file leaves unused.
   table.nodes.reserve(text.size() / 56);
-  table.values.reserve(text.size() / 14);
+  table.values.reserve(text.size() / 20);
+  table.elements.reserve(text.size() / 40);
   Handler handler(table);
   rapidjson::Reader reader;
   rapidjson::InsituStringStream stream(table.text.data());

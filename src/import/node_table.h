@@ -30,7 +30,7 @@ struct RawValue {
 
 struct RawNode {
   NodeType type;
-  uint32_t first, count;  // range of NodeTable::values: the type's slots, the elements of an array or map, or the one value of a leaf
+  uint32_t first, count;  // range of NodeTable::values: the type's slots, or the one value of a leaf; of an array or map: of `elements`
   uint32_t key;           // of an undecoded type: index into NodeTable::unknown_types
 };
 
@@ -38,6 +38,7 @@ struct NodeTable {
   std::string text;  // the file; strings in `values` point into it
   std::vector<RawNode> nodes;
   std::vector<RawValue> values;
+  std::vector<uint32_t> elements;  // of arrays and maps: indices of earlier nodes
   std::vector<std::string_view> unknown_types;
   RawValue root;
   std::string_view version;  // metadata.tvm_version

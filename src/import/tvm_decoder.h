@@ -124,7 +124,7 @@ class Decoder {
     const RawNode& list = t_.nodes[static_cast<size_t>(v.integer)];
     if (list.type != NodeType::kArray) return fail("expected a list");
     if (!spend(list.count)) return;
-    for (uint32_t k = 0; k < list.count && !error_; ++k) f(node(static_cast<size_t>(t_.values[list.first + k].integer)));
+    for (uint32_t k = 0; k < list.count && !error_; ++k) f(node(t_.elements[list.first + k]));
   }
   List<const Expr*> exprs(const RawNode& n, Field f);
   // Lists may be shared too, and each use copies one: what is copied stays within a few times the file.

@@ -93,20 +93,25 @@ std::optional<Error> Decoder::measure() {
     if (!list && row.size == 0) continue;
     if (n.type == NodeType::kMap && n.count % 2 != 0) return Error{Code::kParse, "a map with a key that has no value", place(i), ""};
     Cost& c = cost[i];
-    for (uint32_t k = 0; k < n.count; ++k) {
-      const RawValue& v = t_.values[n.first + k];
-      if (v.kind == RawValue::Kind::kAbsent) continue;
-      bool reference =
-          list || row.fields[k].tilelang == How::kNode || (row.fields[k].tilelang == How::kAbsent && row.fields[k].tvm == How::kNode);
-      if (!reference) continue;
-      if (v.kind != RawValue::Kind::kInt || v.integer < 0 || v.integer >= static_cast<int64_t>(i)) {
-        std::string field = list ? "element " + std::to_string(k) : "field '" + std::string(row.fields[k].name) + "'";
-        return Error{Code::kParse, field + " must be the index of an earlier node", place(i), ""};
-      }
-      const Cost& child = cost[static_cast<size_t>(v.integer)];
+    auto add = [&](size_t index) {
+      const Cost& child = cost[index];
       c.depth = std::max(c.depth, child.depth);
       c.value_depth = std::max(c.value_depth, child.value_depth);
       c.size += child.size;
+    };
+    for (uint32_t k = 0; k < n.count; ++k) {
+      if (list) {
+        add(t_.elements[n.first + k]);  // the reader has seen to it that they point backwards
+        continue;
+      }
+      const RawValue& v = t_.values[n.first + k];
+      const auto& field = row.fields[k];
+      bool reference = field.tilelang == How::kNode || (field.tilelang == How::kAbsent && field.tvm == How::kNode);
+      if (v.kind == RawValue::Kind::kAbsent || !reference) continue;
+      if (v.kind != RawValue::Kind::kInt || v.integer < 0 || v.integer >= static_cast<int64_t>(i)) {
+        return Error{Code::kParse, "field '" + std::string(field.name) + "' must be the index of an earlier node", place(i), ""};
+      }
+      add(static_cast<size_t>(v.integer));
     }
     ++c.size;
     if (is_tree_node(n.type))
@@ -308,8 +313,8 @@ void Decoder::module(const RawNode& n, Node& out) {
   const RawNode& map = t_.nodes[static_cast<size_t>(functions.integer)];
   if (map.type != NodeType::kMap || map.count % 2 != 0) return fail("expected a map in field 'functions'");
   for (uint32_t k = 0; k < map.count && !error_; k += 2) {
-    const Node& name = node(static_cast<size_t>(t_.values[map.first + k].integer));
-    size_t index = static_cast<size_t>(t_.values[map.first + k + 1].integer);
+    const Node& name = node(t_.elements[map.first + k]);
+    size_t index = t_.elements[map.first + k + 1];
     const Node& f = node(index);
     if (error_) return;
     if (name.kind != Kind::kGlobalVar) return fail("expected an ir.GlobalVar as a function's name");

@@ -119,7 +119,7 @@ Value Decoder::container(size_t index) {
   const RawNode& n = t_.nodes[index];
   Value v;
   if (!spend(n.count)) return v;
-  auto element = [&](uint32_t k) { return error_ ? Value{} : value(node(static_cast<size_t>(t_.values[n.first + k].integer))); };
+  auto element = [&](uint32_t k) { return error_ ? Value{} : value(node(t_.elements[n.first + k])); };
   if (n.type == NodeType::kArray) {
     std::vector<Value> items;
     for (uint32_t k = 0; k < n.count && !error_; ++k) items.push_back(element(k));
