@@ -148,14 +148,23 @@ class ModulePrinter {
   }
 
  private:
+  // Not a name of C, of a header, of the compiler (two underscores, or one and a capital), or of the entries with their `args`. The packed
+  // functions of tile compilers begin with two underscores, by a convention of their own.
+  static bool is_free_for_function(std::string_view name) {
+    bool compilers =
+        name.starts_with("__") ? !name.starts_with("__tvm_ffi_") : name.size() > 1 && name[0] == '_' && name[1] >= 'A' && name[1] <= 'Z';
+    return !compilers && name != "args" && !name.starts_with("kiln_") && !reserved_names().contains(name);
+  }
+
   void name_functions() {
     std::set<std::string, std::less<>> taken;
     for (const Function* f : functions_) {
       std::string name(f->symbol().empty() ? f->name : f->symbol());
       std::string symbol = emit::is_identifier(name) ? name : emit::identifier(name);
-      std::string base = reserved_names().contains(symbol) ? symbol + "_kernel" : symbol;
+      std::string base = symbol;
+      if (!is_free_for_function(base)) base = is_free_for_function(symbol + "_kernel") ? symbol + "_kernel" : "kernel_" + symbol;
       symbol = base;
-      for (int i = 1; taken.contains(symbol) || reserved_names().contains(symbol); ++i) symbol = base + "_" + std::to_string(i);
+      for (int i = 1; taken.contains(symbol) || !is_free_for_function(symbol); ++i) symbol = base + "_" + std::to_string(i);
       taken.insert(symbol);
       callees_.by_name[std::string(f->name)] = {symbol, false, f->ret};
     }

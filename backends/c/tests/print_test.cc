@@ -84,6 +84,20 @@ TEST(CPrint, RenamesMacrosOfTheHeaders) {
   }
 }
 
+TEST(CPrint, RenamesKernelsWhoseNamesAreTaken) {
+  auto symbol = [](const std::string& name) {
+    auto source = print("@T.prim_func\ndef k() -> T.int32:\n    T.func_attr({\"global_symbol\": \"" + name + "\"})\n    return 0\n");
+    return source ? source->kernels[0].name + " " + source->kernels[0].symbol : source.error().to_string();
+  };
+  EXPECT_EQ(symbol("main"), "main main_kernel");
+  EXPECT_EQ(symbol("int_fast8_t"), "int_fast8_t int_fast8_t_kernel");
+  EXPECT_EQ(symbol("args"), "args args_kernel");
+  EXPECT_EQ(symbol("kiln_entry_0"), "kiln_entry_0 kernel_kiln_entry_0");
+  EXPECT_EQ(symbol("_Bool"), "_Bool kernel__Bool");
+  EXPECT_EQ(symbol("__LINE__"), "__LINE__ kernel___LINE__");
+  EXPECT_EQ(symbol("__tvm_ffi_add"), "__tvm_ffi_add __tvm_ffi_add");
+}
+
 TEST(CPrint, DescribesKernels) {
   auto source = print(kernel("A_1[0] = T.Cast(\"float32\", n)"));
   ASSERT_TRUE(source.ok());
