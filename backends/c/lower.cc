@@ -117,8 +117,18 @@ class Lowering : public Rewriter {
     if (!name) return c;
     if (auto* f = math_function(name->value); f && c->args.size() > 1) return math(c, *f, 1);
     if (name->value == "abs" && c->args.size() == 2) return math(c, *math_function(Op::tirx_fabs), 1);
+    if (name->value == "printf") return printf(c);
     if (name->value == "debug_print_var" || name->value == "debug_print_buffer_value") return debug_print(c);
     return c;
+  }
+
+  // A small float reaches printf as what C promotes a float to.
+  const Expr* printf(const Call* c) {
+    Call n = *c;
+    std::vector<const Expr*> args;
+    for (const Expr* a : c->args) args.push_back(is_small_float(a->dtype) ? cast(kFloat64, a) : a);
+    n.args = build.list(args);
+    return build.add(n);
   }
 
   // debug_print_var(message, value), debug_print_buffer_value(message, buffer's name, index, value)

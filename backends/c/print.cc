@@ -246,6 +246,7 @@ class ModulePrinter {
     CPrinter p(out, reserved_, callees_);
     p.function = f;
     p.has_status = callees_.by_name[std::string(f->name)].has_status;
+    if (!f->ret.is_void() || p.has_status) p.bare_return = "return 0;";
     p.count_uses(f->body);
     std::vector<Parameter> params = parameters(f);
     header(f, params, out);
@@ -306,8 +307,7 @@ class ModulePrinter {
       if (k.convention != CallConvention::kPlain) continue;
       std::string call = k.symbol + "(";
       for (size_t a = 0; a < k.params.size(); ++a) {
-        call += (a ? ", " : "") + std::string("*(") + types_[i][a] + (k.params[a].is_pointer ? " const*)" : " const*)") + "args[" +
-                std::to_string(a) + "]";
+        call += (a ? ", " : "") + std::string("*(") + types_[i][a] + " const*)args[" + std::to_string(a) + "]";
       }
       call += ")";
       out.open("int32_t kiln_entry_" + std::to_string(i) + "(void* const* args)");

@@ -329,7 +329,7 @@ void CFamily::stmt(const Stmt* s) {
     case StmtKind::kAssert: return dialect_.assertion(*this, *s->as<Assert>());
     case StmtKind::kReturn: {
       auto* r = s->as<Return>();
-      return out.line(r->value && !function->ret.is_void() ? "return " + str(r->value) + ";" : "return;");
+      return out.line(r->value && !function->ret.is_void() ? "return " + str(r->value) + ";" : std::string(bare_return));
     }
     case StmtKind::kBreak: return out.line("break;");
     case StmtKind::kContinue: return out.line("continue;");

@@ -56,6 +56,7 @@ class CFamily {
   void count_uses(const ir::Stmt* body);
 
   const ir::Function* function = nullptr;           // being printed
+  std::string_view bare_return = "return;";         // for a Return without a value, or whose value the function does not give
   std::map<const ir::Var*, ir::DataType> pointees;  // element types of pointers as they are declared
 
  private:

@@ -98,6 +98,18 @@ TEST(CPrint, RenamesKernelsWhoseNamesAreTaken) {
   EXPECT_EQ(symbol("__tvm_ffi_add"), "__tvm_ffi_add __tvm_ffi_add");
 }
 
+TEST(CPrint, ReturnsSuccessFromTheMiddleOfAKernelThatCanFail) {
+  auto source =
+      print("@T.prim_func\ndef k(n: T.int32):\n    if n == 0:\n        return\n    assert n > 0, (\"ValueError\", [\"negative\"])\n");
+  ASSERT_TRUE(source) << source.error().to_string();
+  EXPECT_THAT(source->text, HasSubstr("int32_t k(int32_t n) {\n  if (n == 0) {\n    return 0;\n  }\n"));
+}
+
+TEST(CPrint, PrintsTheValueOfASmallFloat) {
+  EXPECT_THAT(printed("T.call_extern(\"int32\", \"printf\", \"%f\", A_1[0])", "float16"),
+              HasSubstr("printf(\"%f\", (double)f16_to_f32(A[0]));"));
+}
+
 TEST(CPrint, DescribesKernels) {
   auto source = print(kernel("A_1[0] = T.Cast(\"float32\", n)"));
   ASSERT_TRUE(source.ok());
