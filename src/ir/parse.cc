@@ -21,7 +21,7 @@ class Parser : ExpressionParser {
       } else if (at("@") && peek(1).is("I")) {
         skip_line();
       } else if (accept("class")) {
-        std::string_view(identifier("a class name"));
+        (void)identifier("a class name");
         if (accept("(")) expect(")");
         expect(":");
         module_body();
