@@ -23,8 +23,8 @@ using AttrValue = std::variant<bool, int64_t, double, std::string, std::vector<s
 // An immutable target; copies share their data. Safe to read from any thread.
 class Target {
  public:
-  // Reads TVM's three forms: a kind name ("cuda"), a string with options ("cuda -arch=sm_90a -keys=cuda,gpu"), a JSON object
-  // ({"kind": "cuda", "arch": "sm_90a", "host": {"kind": "c"}}). Kinds are those of TVM and TileLang and those for which a backend has a
+  // Reads TVM's three forms: a kind name ("KIND"), a string with options ("KIND -arch=sm_90a -keys=gpu,x"), a JSON object
+  // ({"kind": "KIND", "arch": "sm_90a", "host": {"kind": "HOST"}}). Kinds are those of TVM and TileLang and those for which a backend has a
   // manifest or a codegen is registered; the latter take any attribute. Unknown kinds and attributes are errors of code kUnknownTarget with
   // the nearest name, malformed text and wrong types of code kInvalidArgument. Keys default to those of the kind; no other default is
   // filled in (TVM asks the devices of this machine for some), so that the result depends on the text alone. Text over 64 KiB is refused.

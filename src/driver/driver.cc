@@ -2,7 +2,6 @@
 
 #include <chrono>
 
-#include "import/import.h"
 #include "ir/verify.h"
 #include "target/from_ir.h"
 
@@ -87,18 +86,3 @@ Result<BuildResult> build_file(const std::string& path, const BuildOptions& opti
 }
 
 }  // namespace kiln::driver
-
-namespace kiln {
-
-Result<IRModule> IRModule::load(const std::string& path) {
-  auto m = load_module(path);
-  if (!m) return m.error();
-  return IRModule(*m);
-}
-Result<IRModule> IRModule::parse(std::string_view text, std::string_view file) {
-  auto m = parse_module(text, file);
-  if (!m) return m.error();
-  return IRModule(*m);
-}
-
-}  // namespace kiln

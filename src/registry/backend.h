@@ -28,7 +28,7 @@ struct Builtin {
   Limits (*limits)(const Target&);
 };
 
-// manifest.json: {"name": "c", "kinds": ["c"], "description": "...", "library": "libx.so"}; library is absent for one that is built in.
+// manifest.json: {"name": "x", "kinds": ["x"], "description": "...", "library": "libx.so"}; library is absent for one that is built in.
 struct Manifest {
   std::string name, description, library;
   std::vector<std::string> kinds;

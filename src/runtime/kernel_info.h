@@ -33,7 +33,7 @@ struct KernelInfo {
 };
 
 struct Source {
-  std::string format;  // "c", "cu", ...: what inspect_source answers to
+  std::string format;  // the language, as inspect_source answers to it
   std::string text;    // self-contained and readable
   // Text appended to `text` only when it is compiled to be loaded. For each kPlain kernel it defines
   //   int32_t kiln_entry_<index in kernels>(void* const* args)

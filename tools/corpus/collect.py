@@ -1,18 +1,19 @@
 #!/usr/bin/env python3
 """Copies cases into tests/corpus, in the layout that `kiln run` reads.
 
-    python tools/corpus/collect.py SOURCE DESTINATION [TARGET_KEY ...]
+    python tools/corpus/collect.py SOURCE DESTINATION
 
 SOURCE has folders corpus/, corpus_tvm/ and cases/, each with <target key>/<name>/{case.json, device.json[.gz]} and data/<name>/*.npy.
 Modules are packed with gzip (no time stamp, so that the same input gives the same bytes), case.json is written without indentation, and
-only the arrays that a copied case names are taken. With target keys, only those targets' cases get their arrays; the other targets' cases
-keep the module alone, for the round trip.
+only the arrays that a copied case names are taken. A case with an array over 1 MiB keeps its module alone, for the round trip.
 """
 import gzip
 import json
 import os
 import shutil
 import sys
+
+MAX_ARRAY = 1 << 20
 
 
 def referenced(value):
@@ -37,35 +38,36 @@ def read(path):
         return f.read()
 
 
-def copy_case(source, destination, with_data):
+def copy_case(source, destination):
     with open(os.path.join(source, "case.json")) as f:
         case = json.load(f)
     module = json.dumps(json.loads(read(os.path.join(source, case["device_module"]))), separators=(",", ":")).encode()
     os.makedirs(destination, exist_ok=True)
     pack(module, os.path.join(destination, "device.json.gz"))
-    if not with_data:
+    arrays = sorted(set(referenced(case)))
+    if any(os.path.getsize(os.path.join(source, name)) > MAX_ARRAY for name in arrays):
         return
     case["device_module"] = "device.json.gz"
     with open(os.path.join(destination, "case.json"), "w") as f:
         json.dump(case, f, separators=(",", ":"), sort_keys=True)
         f.write("\n")
-    for name in sorted(set(referenced(case))):
+    for name in arrays:
         target = os.path.normpath(os.path.join(destination, name))
-        if not os.path.exists(target) and os.path.exists(os.path.join(source, name)):
+        if not os.path.exists(target):
             os.makedirs(os.path.dirname(target), exist_ok=True)
             shutil.copyfile(os.path.join(source, name), target)
 
 
 def main():
-    if len(sys.argv) < 3:
+    if len(sys.argv) != 3:
         sys.exit(__doc__)
-    source, destination, keys = sys.argv[1], sys.argv[2], set(sys.argv[3:])
+    source, destination = sys.argv[1:]
     for root in ("corpus", "corpus_tvm", "cases"):
         for key in sorted(os.listdir(os.path.join(source, root))):
             folder = os.path.join(source, root, key)
             for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
                 if os.path.exists(os.path.join(folder, name, "case.json")):
-                    copy_case(os.path.join(folder, name), os.path.join(destination, root, key, name), not keys or key in keys)
+                    copy_case(os.path.join(folder, name), os.path.join(destination, root, key, name))
 
 
 if __name__ == "__main__":

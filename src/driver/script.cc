@@ -1,8 +1,0 @@
-#include "ir/text.h"
-#include "kiln/ir_module.h"
-
-namespace kiln {
-
-std::string IRModule::script() const { return ir::print(ir()); }
-
-}  // namespace kiln
