@@ -14,6 +14,7 @@
 #include <map>
 #include <new>
 
+#include "base/write_all.h"
 #include "cases/run.h"
 
 namespace kiln::cases {
@@ -67,14 +68,6 @@ struct Worker {
   std::string bytes;
   Clock::time_point deadline;
 };
-
-void write_all(int fd, const std::string& bytes) {
-  for (size_t at = 0; at < bytes.size();) {
-    ssize_t n = write(fd, bytes.data() + at, bytes.size() - at);
-    if (n < 0 && errno != EINTR) return;
-    if (n > 0) at += static_cast<size_t>(n);
-  }
-}
 
 // Exceptions end with the child: of memory that is not there, or of a backend.
 Outcome guarded(const std::string& folder, const RunOptions& options) {
@@ -130,7 +123,7 @@ void run_cases(const std::vector<std::string>& folders, const RunOptions& option
       if (pid == 0) {
         close(fds[0]);
         dup2(STDERR_FILENO, STDOUT_FILENO);  // what a kernel prints is no result of ours
-        write_all(fds[1], pack(guarded(folders[next], options)));
+        (void)write_all(fds[1], pack(guarded(folders[next], options)));
         std::fflush(stdout);
         _exit(0);  // no exit handlers: they belong to the parent
       }

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/write_all.h"
 #include "cli/cli.h"
 #include "driver/driver.h"
 
@@ -20,15 +21,6 @@ namespace {
 namespace fs = std::filesystem;
 
 Error cannot_write(const std::string& path) { return {Code::kIo, std::string("cannot write: ") + std::strerror(errno), path, ""}; }
-
-bool write_all(int fd, const std::string& bytes) {
-  for (size_t at = 0; at < bytes.size();) {
-    ssize_t n = write(fd, bytes.data() + at, bytes.size() - at);
-    if (n < 0 && errno != EINTR) return false;
-    if (n > 0) at += static_cast<size_t>(n);
-  }
-  return true;
-}
 
 // Writes beside the file and renames, so that the file is whole or as it was.
 Status write_file(const std::string& path, const std::string& bytes) {
