@@ -41,7 +41,8 @@ int list(bool json) {
     fmt::print("{}  target kinds: {}  ({})\n  {}\n", m.name, join(m.kinds), origin, m.description);
     for (const registry::Probe& p : probes_of(m)) fmt::print("  {}\n", probe_text(p));
   }
-  for (const Error& e : registry::manifest_errors()) fmt::print(stderr, "kiln: warning: {}\n", e.to_string());
+  for (const registry::ManifestFault& f : registry::manifest_faults())
+    fmt::print(stderr, "kiln: warning: {}\n", printable(f.error.to_string()));
   return 0;
 }
 

@@ -1,6 +1,7 @@
 // How a backend introduces itself: the same record for those built in and those found outside.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -28,26 +29,59 @@ struct Builtin {
   Limits (*limits)(const Target&);
 };
 
-// manifest.json: {"name": "x", "kinds": ["x"], "description": "...", "library": "libx.so"}; library is absent for one that is built in.
+// What a manifest says that its backend needs on this machine.
+struct Needs {
+  std::vector<std::string> commands;   // programs, looked up in PATH; with '/': paths
+  std::vector<std::string> python;     // modules
+  std::vector<std::string> files;      // paths
+  std::vector<std::string> libraries;  // names of shared libraries, looked up where the loader looks; with '/': paths
+};
+
+// manifest.json: {"name": "x", "kinds": ["x"], "description": "...", "library": "libx.so", "needs": {"commands": ["clang"]}}. One that is
+// not built in has either `library` or `python`. Relative paths start at the manifest's folder. All of it is untrusted text.
 struct Manifest {
-  std::string name, description, library;
+  std::string name, description;
   std::vector<std::string> kinds;
-  std::string path;                  // of the manifest file; empty for one that is built in
+  std::string library;  // path of a shared library
+  std::string python;   // module path
+  Needs needs;
+  std::string source;                // "built in", "package", "KILN_BACKEND_PATH", "user folder", or what a ManifestSource said
+  std::string path;                  // absolute, of the manifest file; empty for one that is built in
+  std::string python_path;           // folder that is put on sys.path while `python` is imported; empty when it is importable as it is
   const Builtin* builtin = nullptr;  // null for one that a file describes
 };
 
 // The table that CMake generates.
 std::span<const Builtin* const> builtin_backends();
 
-// Every manifest known: built-in ones first, then those in the folders that the environment variable KILN_BACKEND_PATH lists (separated by
-// ':'; a manifest.json in the folder itself or one folder below), each group sorted by name. Reads files once, at the first call; loads
-// nothing.
+// Every manifest known, in the order of the sources:
+//   built in; the package: kiln/backends/ beside this library; the folders that the environment variable KILN_BACKEND_PATH lists, separated
+//   by ':'; the user folder: ${XDG_DATA_HOME:-~/.local/share}/kiln/backends; the ManifestSource.
+// A folder's manifests are manifest.json in the folder itself and one folder below, sorted by path. The first one of a name stands. Reads
+// files at the first call only; loads nothing.
 const std::vector<Manifest>& manifests();
 
 // What was wrong with manifests that were left out: unreadable, malformed, or of a name already taken.
-const std::vector<Error>& manifest_errors();
+struct ManifestFault {
+  Error error;
+  std::vector<std::string> kinds;  // that it claims, when that much could be read
+};
+const std::vector<ManifestFault>& manifest_faults();
 
-// Reads one manifest; `place` names it in errors.
+// A path of the manifest, made absolute: a relative one starts at the manifest's folder.
+std::string beside(const Manifest& manifest, const std::string& path);
+
+// Manifests that come from elsewhere, as from the entry points of Python packages. `place` is the path of the manifest file, where there is
+// one: relative paths start at its folder. `source` is as in Manifest.
+struct ManifestText {
+  std::string json, place, source;
+};
+using ManifestSource = std::function<std::vector<ManifestText>()>;
+// Set before the first use of the registry; later has no effect. Called once by that first use (when several threads race, by each of
+// them), with no lock held. It must not use the registry: when it does, that use goes without it. What it throws becomes a manifest fault.
+void set_manifest_source(ManifestSource source);
+
+// Reads one manifest's text, of at most 64 KiB; `place` names it in errors. Fields that it does not know are skipped.
 Result<Manifest> parse_manifest(std::string_view json, std::string_view place);
 
 }  // namespace kiln::registry

@@ -4,28 +4,43 @@
 
 #include <algorithm>
 #include <exception>
-#include <filesystem>
 #include <mutex>
 
 #include "registry/backend.h"
 
 namespace kiln::registry {
 
-static std::mutex importer_mutex;
+namespace {
+struct Python {
+  std::mutex mutex;
+  PythonImporter importer;
+  PythonFinder finder;
+};
+}  // namespace
 
-static PythonImporter& importer_slot() {
-  static auto* importer = new PythonImporter;  // never destroyed: Python may outlive static destructors
-  return *importer;
-}
-
-static PythonImporter python_importer() {
-  std::lock_guard lock(importer_mutex);
-  return importer_slot();
+static Python& python() {
+  static auto* hooks = new Python;  // never destroyed: Python may outlive static destructors
+  return *hooks;
 }
 
 void set_python_importer(PythonImporter importer) {
-  std::lock_guard lock(importer_mutex);
-  importer_slot() = std::move(importer);
+  std::lock_guard lock(python().mutex);
+  python().importer = std::move(importer);
+}
+
+void set_python_finder(PythonFinder finder) {
+  std::lock_guard lock(python().mutex);
+  python().finder = std::move(finder);
+}
+
+static PythonImporter python_importer() {
+  std::lock_guard lock(python().mutex);
+  return python().importer;
+}
+
+PythonFinder python_finder() {
+  std::lock_guard lock(python().mutex);
+  return python().finder;
 }
 
 static bool is_library_path(std::string_view path) {
@@ -61,13 +76,20 @@ static Status run_library(const std::string& path) {
   return Error{Code::kInternal, why ? why : "kiln_backend_init returned " + std::to_string(code), "", ""};
 }
 
-static Status run_manifest(const Manifest& manifest) {
-  if (manifest.path.empty()) return manifest.builtin->init();
-  return run_library((std::filesystem::path(manifest.path).parent_path() / manifest.library).string());
+static Status run_python(std::string_view module, std::string_view folder) {
+  if (PythonImporter import = python_importer()) return import(module, folder);
+  return Error{Code::kInvalidArgument, "the Python module '" + std::string(module) + "' needs a process with Python", "",
+               "run it through the Python package: python -m kiln"};
 }
 
-static Status run_python(std::string_view path) {
-  if (PythonImporter import = python_importer()) return import(path);
+static Status run_manifest(const Manifest& manifest) {
+  if (manifest.builtin) return manifest.builtin->init();
+  if (!manifest.python.empty()) return run_python(manifest.python, manifest.python_path);
+  return run_library(beside(manifest, manifest.library));
+}
+
+static Status run_module(std::string_view path) {
+  if (python_importer()) return run_python(path, "");
   std::string known;
   for (const Manifest& m : manifests()) known += (known.empty() ? "" : ", ") + m.name;
   return Error{Code::kInvalidArgument, "no backend with a manifest has this name, and a Python module needs a process with Python", "",
@@ -78,7 +100,7 @@ Status run_backend(std::string_view import_path) {
   try {
     if (is_library_path(import_path)) return run_library(std::string(import_path));
     if (const Manifest* manifest = find_manifest(import_path)) return run_manifest(*manifest);
-    return run_python(import_path);
+    return run_module(import_path);
   } catch (const std::exception& e) {
     return Error{Code::kInternal, std::string("its initialisation threw: ") + e.what(), "", ""};
   } catch (...) {

@@ -1,131 +1,127 @@
+// The text of a manifest.
 #include <rapidjson/document.h>
 #include <rapidjson/error/en.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 
 #include "registry/backend.h"
 #include "registry/names.h"
 
 namespace kiln::registry {
 
-namespace fs = std::filesystem;
-
 static constexpr size_t kMaxManifest = size_t{64} << 10;
+static constexpr size_t kMaxPath = 4096;
 
-// The text under `key`; absent gives "".
-static Result<std::string> text_of(const rapidjson::Value& json, const char* key, const std::string& place) {
-  auto it = json.FindMember(key);
-  if (it == json.MemberEnd()) return std::string();
-  if (!it->value.IsString()) return Error{Code::kParse, std::string("'") + key + "' of a manifest must be a string", place, ""};
-  return std::string(it->value.GetString(), it->value.GetStringLength());
+namespace {
+
+// One JSON object of a manifest, with the first fault found in it.
+struct Reader {
+  const rapidjson::Value& json;
+  std::string place;
+  std::string prefix;  // "needs." within needs
+  std::optional<Error> fault;
+
+  void fail(std::string message) {
+    if (!fault) fault = Error{Code::kParse, std::move(message), place, ""};
+  }
+
+  const rapidjson::Value* find(const char* key) const {
+    auto it = json.FindMember(key);
+    return it == json.MemberEnd() ? nullptr : &it->value;
+  }
+
+  // The text under `key`; absent gives "".
+  std::string text(const char* key, size_t limit) {
+    const rapidjson::Value* value = find(key);
+    if (!value) return {};
+    if (!value->IsString()) return fail("'" + prefix + key + "' of a manifest must be a string"), std::string();
+    return checked(key, *value, limit);
+  }
+
+  // The texts under `key`; absent gives none.
+  std::vector<std::string> list(const char* key) {
+    std::vector<std::string> out;
+    const rapidjson::Value* value = find(key);
+    if (!value) return out;
+    auto is_text = [](const rapidjson::Value& item) { return item.IsString() && item.GetStringLength() > 0; };
+    if (!value->IsArray() || !std::all_of(value->Begin(), value->End(), is_text)) {
+      return fail("'" + prefix + key + "' of a manifest must be a list of strings that are not empty"), out;
+    }
+    for (const rapidjson::Value& item : value->GetArray()) out.push_back(checked(key, item, kMaxPath));
+    return out;
+  }
+
+  std::string checked(const char* key, const rapidjson::Value& value, size_t limit) {
+    std::string text(value.GetString(), value.GetStringLength());
+    if (text.find('\0') != text.npos) fail("'" + prefix + key + "' of a manifest holds a NUL byte");
+    if (text.size() > limit) fail("'" + prefix + key + "' of a manifest has more than " + std::to_string(limit) + " bytes");
+    return text;
+  }
+};
+
+}  // namespace
+
+// Whether the text is a dotted module path; which letters Python allows in one, the import says.
+static bool is_module(std::string_view text) {
+  auto allowed = [](char c) {
+    return static_cast<unsigned char>(c) >= 0x80 || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           c == '_' || c == '.';
+  };
+  return !text.empty() && text.front() != '.' && text.back() != '.' && text.find("..") == text.npos &&
+         std::all_of(text.begin(), text.end(), allowed);
+}
+
+static void read_needs(Reader& reader, Needs& needs) {
+  const rapidjson::Value* json = reader.find("needs");
+  if (!json) return;
+  if (!json->IsObject()) return reader.fail("'needs' of a manifest must be an object");
+  Reader inner{*json, reader.place, "needs.", reader.fault};
+  needs.commands = inner.list("commands");
+  needs.python = inner.list("python");
+  needs.files = inner.list("files");
+  needs.libraries = inner.list("libraries");
+  if (!std::all_of(needs.python.begin(), needs.python.end(), is_module)) {
+    inner.fail("'needs.python' of a manifest must be a list of module paths, as 'package.module'");
+  }
+  reader.fault = std::move(inner.fault);
+}
+
+static void read_kinds(Reader& reader, std::vector<std::string>& kinds) {
+  const rapidjson::Value* json = reader.find("kinds");
+  if (!json || !json->IsArray() || json->Empty()) return reader.fail("a manifest needs 'kinds', a list of target kinds");
+  for (const rapidjson::Value& kind : json->GetArray()) {
+    std::string_view text = kind.IsString() ? std::string_view(kind.GetString(), kind.GetStringLength()) : std::string_view();
+    if (!is_name(text)) return reader.fail("a target kind in a manifest must be a string of letters, digits and _ - .");
+    if (std::find(kinds.begin(), kinds.end(), text) == kinds.end()) kinds.emplace_back(text);
+  }
 }
 
 Result<Manifest> parse_manifest(std::string_view json, std::string_view place) {
   std::string at(place);
   if (json.size() > kMaxManifest) return Error{Code::kParse, "a manifest has more than 65536 bytes", at, ""};
   rapidjson::Document document;
-  document.Parse<rapidjson::kParseIterativeFlag>(json.data(), json.size());
+  document.Parse<rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag>(json.data(), json.size());
   if (document.HasParseError()) {
-    return Error{Code::kParse, std::string("manifest is not valid JSON: ") + rapidjson::GetParseError_En(document.GetParseError()), at, ""};
+    return Error{Code::kParse, std::string("manifest is not valid JSON: ") + rapidjson::GetParseError_En(document.GetParseError()), at,
+                 "byte " + std::to_string(document.GetErrorOffset())};
   }
   if (!document.IsObject()) return Error{Code::kParse, "a manifest must be a JSON object", at, ""};
 
   Manifest manifest;
-  Result<std::string> name = text_of(document, "name", at);
-  if (!name) return name.error();
-  Result<std::string> description = text_of(document, "description", at);
-  if (!description) return description.error();
-  Result<std::string> library = text_of(document, "library", at);
-  if (!library) return library.error();
-  if (!is_name(*name)) return Error{Code::kParse, "a manifest needs a 'name' of letters, digits and _ - .", at, ""};
-  if (library->find('\0') != library->npos) return Error{Code::kParse, "'library' of a manifest holds a NUL byte", at, ""};
-  manifest.name = *name, manifest.description = *description, manifest.library = *library;
-
-  auto kinds = document.FindMember("kinds");
-  if (kinds == document.MemberEnd() || !kinds->value.IsArray() || kinds->value.Empty()) {
-    return Error{Code::kParse, "a manifest needs 'kinds', a list of target kinds", at, ""};
+  Reader reader{document, at, "", {}};
+  manifest.name = reader.text("name", kMaxPath);
+  if (!is_name(manifest.name)) reader.fail("a manifest needs a 'name' of letters, digits and _ - .");
+  manifest.description = reader.text("description", kMaxPath);
+  manifest.library = reader.text("library", kMaxPath);
+  manifest.python = reader.text("python", kMaxPath);
+  if (!manifest.python.empty() && !is_module(manifest.python)) {
+    reader.fail("'python' of a manifest must be a module path, as 'package.module'");
   }
-  for (const rapidjson::Value& kind : kinds->value.GetArray()) {
-    std::string_view text = kind.IsString() ? std::string_view(kind.GetString(), kind.GetStringLength()) : std::string_view();
-    if (!is_name(text)) return Error{Code::kParse, "a target kind in a manifest must be a string of letters, digits and _ - .", at, ""};
-    manifest.kinds.emplace_back(text);
-  }
+  if (!manifest.python.empty() && !manifest.library.empty()) reader.fail("a manifest has both a 'library' and a 'python' module");
+  read_kinds(reader, manifest.kinds);
+  read_needs(reader, manifest.needs);
+  if (reader.fault) return *reader.fault;
   return manifest;
 }
-
-namespace {
-struct Found {
-  std::vector<Manifest> manifests;
-  std::vector<Error> errors;
-};
-}  // namespace
-
-static Result<Manifest> read_manifest(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::string text(kMaxManifest + 1, '\0');
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (in.bad() || (in.gcount() == 0 && !in.eof())) return Error{Code::kIo, "the manifest cannot be read", path.string(), ""};
-  text.resize(static_cast<size_t>(in.gcount()));
-  Result<Manifest> manifest = parse_manifest(text, path.string());
-  if (!manifest) return manifest;
-  if (manifest->library.empty()) return Error{Code::kParse, "a manifest outside Kiln needs a 'library'", path.string(), ""};
-  manifest->path = path.string();
-  return manifest;
-}
-
-static void add(Found& found, Result<Manifest> manifest) {
-  if (!manifest) return found.errors.push_back(manifest.error());
-  auto same = [&](const Manifest& m) { return m.name == manifest->name; };
-  auto it = std::find_if(found.manifests.begin(), found.manifests.end(), same);
-  if (it == found.manifests.end()) return found.manifests.push_back(std::move(*manifest));
-  found.errors.push_back(Error{Code::kInvalidArgument, "a backend '" + manifest->name + "' exists already",
-                               manifest->path.empty() ? "built-in manifest" : manifest->path,
-                               "the other one is " + (it->path.empty() ? "built in" : it->path)});
-}
-
-static std::vector<fs::path> manifest_files(const fs::path& folder) {
-  std::error_code ignored;
-  std::vector<fs::path> files;
-  if (fs::exists(folder / "manifest.json", ignored)) files.push_back(folder / "manifest.json");
-  for (fs::directory_iterator it(folder, ignored), end; it != end; it.increment(ignored)) {
-    if (fs::exists(it->path() / "manifest.json", ignored)) files.push_back(it->path() / "manifest.json");
-  }
-  std::sort(files.begin(), files.end());
-  return files;
-}
-
-static Found find_manifests() {
-  Found found;
-  auto by_name = [](const Manifest& a, const Manifest& b) { return a.name < b.name; };
-  for (const Builtin* builtin : builtin_backends()) {
-    Result<Manifest> manifest = parse_manifest(builtin->manifest_json, "built-in manifest");
-    if (manifest) manifest->builtin = builtin;
-    add(found, std::move(manifest));
-  }
-  size_t built_in = found.manifests.size();
-  const char* environment = std::getenv("KILN_BACKEND_PATH");
-  std::string_view rest = environment ? environment : "";
-  while (!rest.empty()) {
-    std::string_view folder = rest.substr(0, rest.find(':'));
-    rest.remove_prefix(std::min(folder.size() + 1, rest.size()));
-    if (folder.empty()) continue;
-    for (const fs::path& file : manifest_files(folder)) add(found, read_manifest(file));
-  }
-  std::sort(found.manifests.begin(), found.manifests.begin() + static_cast<ptrdiff_t>(built_in), by_name);
-  std::sort(found.manifests.begin() + static_cast<ptrdiff_t>(built_in), found.manifests.end(), by_name);
-  return found;
-}
-
-static const Found& found() {
-  static const auto* result = new Found(find_manifests());
-  return *result;
-}
-
-const std::vector<Manifest>& manifests() { return found().manifests; }
-const std::vector<Error>& manifest_errors() { return found().errors; }
 
 }  // namespace kiln::registry

@@ -157,11 +157,13 @@ static void add_lazy_locked(Registry& r, KindSlot& slot, std::string_view path) 
   }
 }
 
-// Made at the first use, with every manifest's kinds; never destroyed, since codegens may be used by other static destructors.
+// Made at the first use, with every manifest's kinds; never destroyed, since codegens may be used by other static destructors. Manifests
+// are searched for first, outside the initialiser, whose lock must not be held meanwhile.
 static Registry& registry() {
-  static Registry& instance = []() -> Registry& {
+  const std::vector<Manifest>& all = manifests();
+  static Registry& instance = [&all]() -> Registry& {
     auto* r = new Registry;
-    for (const Manifest& manifest : manifests()) {
+    for (const Manifest& manifest : all) {
       for (const std::string& kind : manifest.kinds) add_lazy_locked(*r, *make_slot(*r, kind), manifest.name);
     }
     return *r;

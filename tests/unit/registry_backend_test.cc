@@ -24,6 +24,8 @@ Target must_parse(std::string_view text) {
   return *target;
 }
 
+auto fault(const char* message) { return Field(&registry::ManifestFault::error, Field(&Error::message, message)); }
+
 TEST(RegistryBackend, LibraryLoadsByPathAfterAFailureToo) {
   ASSERT_TRUE(register_lazy_device_codegen("plugintest_path", KILN_TEST_BACKEND).ok());
   Target target = must_parse("plugintest_path");
@@ -52,8 +54,8 @@ TEST(RegistryBackend, ManifestsOfTheSearchPathAreListedWithoutLoading) {
   EXPECT_THAT(names, Contains("c"));
   EXPECT_THAT(names, Contains("absent"));
   EXPECT_THAT(names, Contains("good"));
-  EXPECT_THAT(registry::manifest_errors(), Contains(Field(&Error::message, "a manifest needs 'kinds', a list of target kinds")));
-  EXPECT_THAT(registry::manifest_errors(), Contains(Field(&Error::message, "a backend 'c' exists already")));
+  EXPECT_THAT(registry::manifest_faults(), Contains(fault("a manifest needs 'kinds', a list of target kinds")));
+  EXPECT_THAT(registry::manifest_faults(), Contains(fault("a backend 'c' exists already")));
 }
 
 TEST(RegistryBackend, ManifestKindLoadsItsLibrary) {

@@ -47,7 +47,7 @@ struct FakeModule {
 class Registry : public testing::Test {
  protected:
   void SetUp() override {
-    registry::set_python_importer([this](std::string_view name) -> Status {
+    registry::set_python_importer([this](std::string_view name, std::string_view) -> Status {
       auto it = modules_.find(std::string(name));
       if (it == modules_.end()) return Error{Code::kIo, "no module named '" + std::string(name) + "'", "", ""};
       ++it->second.loads;

@@ -69,7 +69,7 @@ TEST(RegistryThreads, ReaderOfAnOverriddenNameNeverSeesNone) {
 
 TEST(RegistryThreads, FirstUsersWaitForOneLoad) {
   std::atomic<int> loads = 0;
-  registry::set_python_importer([&](std::string_view) -> Status {
+  registry::set_python_importer([&](std::string_view, std::string_view) -> Status {
     ++loads;
     for (int i = 0; i < 50; ++i) {
       add("threadtest_load", "e" + std::to_string(i));
@@ -89,7 +89,7 @@ TEST(RegistryThreads, FirstUsersWaitForOneLoad) {
 }
 
 TEST(RegistryThreads, FailingLoadsDoNotDisturbOtherRegistrations) {
-  registry::set_python_importer([&](std::string_view) -> Status {
+  registry::set_python_importer([&](std::string_view, std::string_view) -> Status {
     add("threadtest_fail", "half");
     add("threadtest_fail", "base", true);
     return Error{Code::kInternal, "no", "", ""};
@@ -112,7 +112,7 @@ TEST(RegistryThreads, FailingLoadsDoNotDisturbOtherRegistrations) {
 
 TEST(RegistryThreads, RegisteringDoesNotWaitForALoad) {
   std::atomic<bool> loading = false, registered = false;
-  registry::set_python_importer([&](std::string_view) -> Status {
+  registry::set_python_importer([&](std::string_view, std::string_view) -> Status {
     loading = true;
     while (!registered) std::this_thread::yield();  // ends only if the other thread is not held up
     return Ok{};
