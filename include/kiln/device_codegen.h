@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -57,15 +58,36 @@ struct Candidate {
   std::string origin;  // "manifest c", "library /…", "registered by the program"
   std::string reason;  // why not, when it does not match
   const DeviceCodegen* codegen = nullptr;
+  bool threw = false;  // its predicate threw; `reason` says what
+};
+// A backend that is loaded for the kind.
+struct KindBackend {
+  enum class State : uint8_t {
+    kLoadedNow,      // by this call
+    kLoadedEarlier,  // or by another thread meanwhile
+    kLoading,        // by this thread, which is in the middle of it
+    kFailed,         // not loaded: `error`
+    kPending,        // not loaded yet: another thread registered it meanwhile
+  };
+  std::string path;    // import path: a manifest's name, a shared library, a Python module
+  std::string origin;  // as in Candidate
+  std::string source;  // where its manifest was found: "built in", "KILN_BACKEND_PATH: /…/manifest.json"; empty without a manifest
+  State state = State::kPending;
+  size_t entries = 0;          // of the kind, that it registered and that are still there
+  std::optional<Error> error;  // for kFailed
 };
 // What a resolution did, for `kiln resolve --explain`.
 struct Explanation {
   std::string kind;
+  std::vector<KindBackend> backends;  // in the order of loading
+  std::vector<Error> left_out;        // why manifests that claim the kind are not used
   std::vector<Candidate> candidates;  // in registration order
-  std::vector<std::string> loaded;    // lazy paths loaded by this call
+  std::vector<std::string> loaded;    // import paths loaded by this call
   std::vector<Error> load_failures;
-  const DeviceCodegen* chosen = nullptr;  // null when none matches
+  const DeviceCodegen* chosen = nullptr;  // the first that matches; null when none does
+  std::optional<Error> error;             // what resolve_device_codegen fails with: a load, a predicate that throws, no match
 };
+// Resolves without stopping: all backends of the kind are tried, all predicates are asked, and one that throws is a reason.
 Explanation explain_device_codegen(const Target& target);
 
 // The only matching entry; several matching ones are an error naming them.

@@ -81,7 +81,8 @@ using ManifestSource = std::function<std::vector<ManifestText>()>;
 // them), with no lock held. It must not use the registry: when it does, that use goes without it. What it throws becomes a manifest fault.
 void set_manifest_source(ManifestSource source);
 
-// Reads one manifest's text, of at most 64 KiB; `place` names it in errors. Fields that it does not know are skipped.
-Result<Manifest> parse_manifest(std::string_view json, std::string_view place);
+// Reads one manifest's text, of at most 64 KiB; `place` names it in errors. Fields that it does not know are skipped. `claimed`, where
+// given, gets the kinds that the text claims, as far as they can be read, also when the rest is faulty.
+Result<Manifest> parse_manifest(std::string_view json, std::string_view place, std::vector<std::string>* claimed = nullptr);
 
 }  // namespace kiln::registry

@@ -1,5 +1,10 @@
 #include "kiln/device_codegen.h"
 
+#include <algorithm>
+#include <exception>
+
+#include "registry/backend.h"
+#include "registry/loader.h"
 #include "registry/registry.h"
 
 namespace kiln {
@@ -26,17 +31,39 @@ Status register_lazy_device_codegen(std::string_view target_kind, std::string_vi
   return registry::add_lazy(target_kind, import_path);
 }
 
+static bool claims(const registry::ManifestFault& fault, const std::string& kind) {
+  return std::find(fault.kinds.begin(), fault.kinds.end(), kind) != fault.kinds.end();
+}
+
 static std::string join(const std::vector<std::string>& names) {
   std::string out;
   for (const std::string& name : names) out += (out.empty() ? "" : ", ") + name;
   return out.empty() ? "<none>" : out;
 }
 
-static Error none_matches(const KindSlot& slot) {
+static size_t entries_of(const registry::EntryList& list, const std::string& path) {
+  return static_cast<size_t>(std::count_if(list.begin(), list.end(), [&](const Entry* entry) { return entry->path == path; }));
+}
+
+// Why a kind has no entry at all.
+static std::string nothing_registered(KindSlot& slot) {
+  std::vector<std::string> silent;
+  for (const KindBackend& backend : registry::backends_of(slot)) {
+    bool loaded = backend.state == KindBackend::State::kLoadedEarlier;
+    if (loaded && entries_of(slot.list(), backend.path) == 0) silent.push_back("'" + backend.path + "'");
+  }
+  if (!silent.empty()) return "loaded, but registered no codegen for this kind: " + join(silent);
+  for (const registry::ManifestFault& fault : registry::manifest_faults()) {
+    if (claims(fault, slot.kind)) return "a manifest that claims this kind is left out: " + fault.error.to_string();
+  }
+  return "no backend serves this kind";
+}
+
+static Error none_matches(KindSlot& slot) {
   std::vector<std::string> names;
   for (const Entry* entry : slot.list()) names.push_back(entry->codegen.name);
   return Error{Code::kNoCodegen, "no device codegen matches target '" + slot.kind + "', available: " + join(names), "",
-               names.empty() ? "no backend serves this kind" : "kiln resolve --explain tells why each one does not match"};
+               names.empty() ? nothing_registered(slot) : "kiln resolve --explain tells why each one does not match"};
 }
 
 Result<std::vector<std::string>> allowed_device_codegens_for_target(const Target& target) {
@@ -79,20 +106,62 @@ Result<const DeviceCodegen*> resolve_unambiguous_device_codegen(const Target& ta
   return Error{Code::kNoCodegen, "several device codegens match target '" + slot.kind + "': " + join(names), "", "choose one by name"};
 }
 
+static Candidate ask(const Entry& entry, const Target& target) {
+  Candidate out{entry.codegen.name, false, entry.origin, "", &entry.codegen};
+  try {
+    out.matches = entry.codegen.matches(target);
+    if (!out.matches) out.reason = "its predicate does not accept the target";
+  } catch (const std::exception& e) {
+    out.threw = true;
+    out.reason = std::string("its predicate threw: ") + e.what();
+  } catch (...) {
+    out.threw = true;
+    out.reason = "its predicate threw something that is not a std::exception";
+  }
+  return out;
+}
+
+// What a resolution fails with, if it fails: it stops at the first backend that does not load, then at the first predicate that throws
+// before one accepts.
+static std::optional<Error> failure_of(const Explanation& e, KindSlot& slot) {
+  if (!e.load_failures.empty()) return e.load_failures[0];
+  for (const Candidate& c : e.candidates) {
+    if (c.matches) return {};
+    if (c.threw) return Error{Code::kInternal, "device codegen '" + c.name + "' for target '" + e.kind + "': " + c.reason, "", ""};
+  }
+  return none_matches(slot);
+}
+
+static void describe(KindBackend& backend, const registry::EntryList& list) {
+  backend.origin = registry::origin_of(backend.path);
+  for (const registry::Manifest& m : registry::manifests()) {
+    if (m.name == backend.path) backend.source = m.path.empty() ? m.source : m.source + ": " + m.path;
+  }
+  backend.entries = entries_of(list, backend.path);
+}
+
 Explanation explain_device_codegen(const Target& target) {
   KindSlot& slot = *target.slot();
-  registry::LoadReport report;
-  if (slot.needs_loading()) (void)registry::load_pending(slot, &report);
   Explanation out;
   out.kind = slot.kind;
-  out.loaded = std::move(report.loaded);
-  out.load_failures = std::move(report.failures);
-  for (const Entry* entry : slot.list()) {
-    bool matches = entry->codegen.matches(target);
-    if (matches && !out.chosen) out.chosen = &entry->codegen;
-    out.candidates.push_back(
-        {entry->codegen.name, matches, entry->origin, matches ? "" : "its predicate does not accept the target", &entry->codegen});
+  if (slot.needs_loading())
+    (void)registry::load_pending(slot, &out.backends);
+  else
+    out.backends = registry::backends_of(slot);
+  const registry::EntryList& list = slot.list();
+  for (KindBackend& backend : out.backends) {
+    describe(backend, list);
+    if (backend.state == KindBackend::State::kLoadedNow) out.loaded.push_back(backend.path);
+    if (backend.error) out.load_failures.push_back(*backend.error);
   }
+  for (const registry::ManifestFault& fault : registry::manifest_faults()) {
+    if (claims(fault, slot.kind)) out.left_out.push_back(fault.error);
+  }
+  for (const Entry* entry : list) {
+    out.candidates.push_back(ask(*entry, target));
+    if (out.candidates.back().matches && !out.chosen) out.chosen = &entry->codegen;
+  }
+  out.error = failure_of(out, slot);
   return out;
 }
 

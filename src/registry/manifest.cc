@@ -96,7 +96,7 @@ static void read_kinds(Reader& reader, std::vector<std::string>& kinds) {
   }
 }
 
-Result<Manifest> parse_manifest(std::string_view json, std::string_view place) {
+Result<Manifest> parse_manifest(std::string_view json, std::string_view place, std::vector<std::string>* claimed) {
   std::string at(place);
   if (json.size() > kMaxManifest) return Error{Code::kParse, "a manifest has more than 65536 bytes", at, ""};
   rapidjson::Document document;
@@ -120,6 +120,7 @@ Result<Manifest> parse_manifest(std::string_view json, std::string_view place) {
   if (!manifest.python.empty() && !manifest.library.empty()) reader.fail("a manifest has both a 'library' and a 'python' module");
   read_kinds(reader, manifest.kinds);
   read_needs(reader, manifest.needs);
+  if (claimed) *claimed = manifest.kinds;
   if (reader.fault) return *reader.fault;
   return manifest;
 }

@@ -33,30 +33,34 @@ struct Source {
 
 }  // namespace
 
-static std::string place_of(const Manifest& m) { return m.path.empty() ? "built-in manifest" : m.path; }
-
-static void add(Found& found, Result<Manifest> manifest) {
-  if (!manifest) return found.faults.push_back({manifest.error(), {}});
-  auto same = [&](const Manifest& m) { return m.name == manifest->name; };
-  auto it = std::find_if(found.manifests.begin(), found.manifests.end(), same);
-  if (it == found.manifests.end()) return found.manifests.push_back(std::move(*manifest));
-  Error error{Code::kInvalidArgument, "a backend '" + manifest->name + "' exists already", place_of(*manifest),
-              "the other one is " + (it->path.empty() ? "built in" : it->path)};
-  found.faults.push_back({std::move(error), manifest->kinds});
+static void leave_out(Found& found, Error error, std::vector<std::string> kinds = {}) {
+  found.faults.push_back({std::move(error), std::move(kinds)});
 }
 
-// A manifest that is not built in, from its text; `path` is absolute.
-static void add_text(Found& found, std::string_view json, const std::string& path, const std::string& source) {
-  Result<Manifest> manifest = parse_manifest(json, path);
-  if (manifest) {
-    manifest->path = path;
-    manifest->source = source;
-    if (manifest->library.empty() && manifest->python.empty()) {
-      Error error{Code::kParse, "a manifest outside Kiln needs a 'library' or a 'python' module", path, ""};
-      return found.faults.push_back({std::move(error), manifest->kinds});
-    }
+// The first one of a name stands.
+static void add(Found& found, Manifest manifest) {
+  auto same = [&](const Manifest& m) { return m.name == manifest.name; };
+  auto it = std::find_if(found.manifests.begin(), found.manifests.end(), same);
+  if (it == found.manifests.end()) return found.manifests.push_back(std::move(manifest));
+  leave_out(found,
+            {Code::kInvalidArgument, "a backend '" + manifest.name + "' exists already", manifest.path,
+             "the other one is " + (it->path.empty() ? "built in" : it->path)},
+            std::move(manifest.kinds));
+}
+
+// A manifest that is not built in, from its text. `python_path` as in Manifest.
+static void add_text(Found& found, const ManifestText& text, const std::string& python_path) {
+  std::vector<std::string> kinds;
+  Result<Manifest> manifest = parse_manifest(text.json, text.place, &kinds);
+  if (!manifest) return leave_out(found, manifest.error(), std::move(kinds));
+  if (manifest->library.empty() && manifest->python.empty()) {
+    return leave_out(found, {Code::kParse, "a manifest outside Kiln needs a 'library' or a 'python' module", text.place, ""},
+                     std::move(kinds));
   }
-  add(found, std::move(manifest));
+  manifest->source = text.source;
+  manifest->path = text.place;
+  manifest->python_path = python_path;
+  add(found, std::move(*manifest));
 }
 
 // ---- files -----------------------------------------------------------------------------------------------------
@@ -96,14 +100,12 @@ static Result<std::string> read_text(const fs::path& path) {
 static void add_file(Found& found, const fs::path& path, const char* source) {
   struct stat status = {};
   if (lstat(path.c_str(), &status) != 0) {
-    if (errno != ENOENT && errno != ENOTDIR) found.faults.push_back({refused("the manifest", errno, path), {}});
+    if (errno != ENOENT && errno != ENOTDIR) leave_out(found, refused("the manifest", errno, path));
     return;
   }
   Result<std::string> text = read_text(path);
-  if (!text) return found.faults.push_back({text.error(), {}});
-  size_t before = found.manifests.size();
-  add_text(found, *text, path.string(), source);
-  if (found.manifests.size() > before) found.manifests.back().python_path = path.parent_path().string();
+  if (!text) return leave_out(found, text.error());
+  add_text(found, {std::move(*text), path.string(), source}, path.parent_path().string());
 }
 
 static void add_folder(Found& found, const fs::path& given, const char* source, bool must_exist) {
@@ -113,7 +115,7 @@ static void add_folder(Found& found, const fs::path& given, const char* source, 
   fs::directory_iterator it(folder, fs::directory_options::none, error);
   for (fs::directory_iterator end; !error && it != end; it.increment(error)) below.push_back(it->path());
   if (error && (must_exist || (error != std::errc::no_such_file_or_directory && error != std::errc::not_a_directory))) {
-    found.faults.push_back({refused("a folder of backends", error.value(), folder), {}});
+    leave_out(found, refused("a folder of backends", error.value(), folder));
   }
   std::sort(below.begin(), below.end());
   add_file(found, folder / "manifest.json", source);
@@ -125,11 +127,13 @@ static void add_folder(Found& found, const fs::path& given, const char* source, 
 static void add_builtin(Found& found) {
   for (const Builtin* builtin : builtin_backends()) {
     Result<Manifest> manifest = parse_manifest(builtin->manifest_json, "built-in manifest");
-    if (manifest) {
-      manifest->source = "built in";
-      manifest->builtin = builtin;
+    if (!manifest) {
+      leave_out(found, manifest.error());
+      continue;
     }
-    add(found, std::move(manifest));
+    manifest->source = "built in";
+    manifest->builtin = builtin;
+    add(found, std::move(*manifest));
   }
   std::sort(found.manifests.begin(), found.manifests.end(), [](const Manifest& a, const Manifest& b) { return a.name < b.name; });
 }
@@ -177,15 +181,15 @@ static void add_source(Found& found) {
   }
   if (!call) return;
   if (in_source) {
-    return found.faults.push_back({{Code::kInvalidArgument, "the manifest source used the registry, and is left out", "", ""}, {}});
+    return leave_out(found, {Code::kInvalidArgument, "the manifest source used the registry, and is left out", "", ""});
   }
   in_source = true;
   try {
-    for (const ManifestText& text : call()) add_text(found, text.json, text.place, text.source);
+    for (const ManifestText& text : call()) add_text(found, text, "");
   } catch (const std::exception& e) {
-    found.faults.push_back({{Code::kInternal, std::string("the manifest source threw: ") + e.what(), "", ""}, {}});
+    leave_out(found, {Code::kInternal, std::string("the manifest source threw: ") + e.what(), "", ""});
   } catch (...) {
-    found.faults.push_back({{Code::kInternal, "the manifest source threw something that is not a std::exception", "", ""}, {}});
+    leave_out(found, {Code::kInternal, "the manifest source threw something that is not a std::exception", "", ""});
   }
   in_source = false;
 }

@@ -296,22 +296,50 @@ static Status load(Registry& r, const KindSlot& slot, LazyBackend& lazy) {
   return status;
 }
 
-Status load_pending(KindSlot& slot, LoadReport* report) {
+// ---- loading the backends of a kind ----------------------------------------------------------------------------
+
+static KindBackend as_found(const LazyBackend& lazy) {
+  KindBackend out;
+  out.path = lazy.path;
+  switch (lazy.state) {
+    case State::kPending: out.state = KindBackend::State::kPending; break;
+    case State::kLoading: out.state = KindBackend::State::kLoading; break;
+    case State::kLoaded: out.state = KindBackend::State::kLoadedEarlier; break;
+  }
+  return out;
+}
+
+// Loads what is pending: nothing that was loaded while this thread waited, or that it is loading itself.
+static void load_if_pending(Registry& r, const KindSlot& slot, LazyBackend& lazy, KindBackend& outcome) {
+  if (outcome.state != KindBackend::State::kPending) return;
+  Status status = load(r, slot, lazy);
+  outcome.state = status ? KindBackend::State::kLoadedNow : KindBackend::State::kFailed;
+  if (!status) outcome.error = status.error();
+}
+
+Status load_pending(KindSlot& slot, std::vector<KindBackend>* report) {
   Registry& r = registry();
   std::lock_guard loading(r.loader);
   for (size_t i = 0;; ++i) {  // by index: a loading backend may add more
     LazyBackend* lazy = nullptr;
+    KindBackend outcome;
     {
       std::lock_guard lock(r.writer);
       if (i >= slot.lazy.size()) return Ok{};
       lazy = slot.lazy[i];
-      if (lazy->state != State::kPending) continue;  // loaded while this thread waited, or being loaded by it
+      outcome = as_found(*lazy);
     }
-    Status status = load(r, slot, *lazy);
-    if (!status && !report) return status;
-    if (!status) report->failures.push_back(status.error());
-    if (status && report) report->loaded.push_back(lazy->path);
+    load_if_pending(r, slot, *lazy, outcome);
+    if (outcome.error && !report) return *outcome.error;
+    if (report) report->push_back(std::move(outcome));
   }
+}
+
+std::vector<KindBackend> backends_of(KindSlot& slot) {
+  std::lock_guard lock(registry().writer);
+  std::vector<KindBackend> out;
+  for (const LazyBackend* lazy : slot.lazy) out.push_back(as_found(*lazy));
+  return out;
 }
 
 }  // namespace kiln::registry

@@ -68,12 +68,10 @@ Result<const Entry*> add_entry(std::string_view kind, DeviceCodegen codegen, boo
 // Takes out the entry that `wanted` accepts; false when the kind has none.
 bool remove_entry(std::string_view kind, const std::function<bool(const Entry&)>& wanted);
 
-// What a call loaded, and what did not load.
-struct LoadReport {
-  std::vector<std::string> loaded;
-  std::vector<Error> failures;
-};
-// Loads the kind's pending backends. With a null report the first failure is returned; else all are tried, and failures are reported there.
-Status load_pending(KindSlot& slot, LoadReport* report = nullptr);
+// Loads the kind's pending backends; the first failure is returned. With a report all are tried: it gets every backend of the kind, in
+// order.
+Status load_pending(KindSlot& slot, std::vector<KindBackend>* report = nullptr);
+// The kind's backends as they are, in order, with path and state; loads nothing and waits for no load.
+std::vector<KindBackend> backends_of(KindSlot& slot);
 
 }  // namespace kiln::registry

@@ -195,8 +195,14 @@ TEST_F(Registry, PredicateThatThrowsPassesThroughAndLeavesTheRegistryIntact) {
   Target target = must_parse("regtest_throw");
   EXPECT_THROW((void)resolve_device_codegen(target), std::out_of_range);
   EXPECT_THROW((void)allowed_device_codegens_for_target(target), std::out_of_range);
-  EXPECT_THROW((void)explain_device_codegen(target), std::out_of_range);
   add("regtest_throw", codegen("good"));
+  Explanation e = explain_device_codegen(target);  // an explanation goes on
+  ASSERT_EQ(e.candidates.size(), 2u);
+  EXPECT_TRUE(e.candidates[0].threw);
+  EXPECT_EQ(e.candidates[0].reason, "its predicate threw: mine");
+  EXPECT_TRUE(e.candidates[1].matches);
+  ASSERT_TRUE(e.error.has_value());
+  EXPECT_EQ(e.error->message, "device codegen 'bad' for target 'regtest_throw': its predicate threw: mine");
   EXPECT_TRUE(remove_device_codegen("regtest_throw", "bad"));
   EXPECT_THAT(allowed(target), ElementsAre("good"));
 }
