@@ -10,6 +10,9 @@
 
 namespace kiln::cli {
 
+// The whole command: reads `argv` (argv[0] is the program's name), runs the verb, returns the exit status. May be called more than once.
+int main(int argc, const char* const* argv);
+
 struct BuildArgs {
   std::string module, target, codegen, emit = "source", output;
   bool json = false;

@@ -49,7 +49,7 @@ void add_run(CLI::App& app, RunArgs& a) {
   c->footer("Examples:\n  kiln run tests/corpus/corpus/c/gemm_cpu_256\n  kiln run tests/corpus --json\n  kiln run gemm --repeat 20");
 }
 
-int usage(const char* what, int argc, char** argv) {
+int usage(const char* what, int argc, const char* const* argv) {
   bool json = false;
   for (int i = 1; i < argc; ++i) json = json || std::string_view(argv[i]) == "--json";
   std::string message = what;
@@ -76,7 +76,7 @@ int checked(const std::function<int()>& verb, bool json) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int kiln::cli::main(int argc, const char* const* argv) {
   CLI::App app{"kiln: device code from lowered tile programs"};
   app.name("kiln");
   app.require_subcommand(1);
