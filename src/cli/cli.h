@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json.h"
 #include "kiln/error.h"
 
 namespace kiln::cli {
@@ -37,7 +38,5 @@ int doctor(bool json);
 int report(const Error& error, bool json);
 // Text for a terminal: control characters of untrusted names are escaped.
 std::string printable(std::string_view text);
-// A JSON string, quoted. What is no UTF-8 becomes U+FFFD, so that any name gives valid JSON.
-std::string quote(std::string_view text);
 
 }  // namespace kiln::cli

@@ -23,8 +23,26 @@ class Clock {
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
-// The entry to use: the one that `name` says among those that match, else the first that matches.
-Result<const DeviceCodegen*> choose(const Target& target, const std::optional<std::string>& name) {
+Result<BuildResult> build(const IRModule& module, const BuildOptions& options, std::vector<Timing> timings) {
+  Clock clock(timings);
+  std::vector<Error> faults = ir::verify(module.ir(), 1);
+  if (!faults.empty()) return faults[0];
+  clock.step("verify");
+  auto target = options.target ? Target::parse(*options.target) : target_of(module);
+  if (!target) return target.error();
+  auto codegen = choose_device_codegen(*target, options.codegen);
+  if (!codegen) return codegen.error();
+  clock.step("resolve");
+  bool compile = options.compile || !(*codegen)->build_without_compile;
+  auto lowered = (*codegen)->lower(module, *target, compile);
+  if (!lowered) return lowered.error();
+  clock.step(compile ? "build" : "print");
+  return BuildResult{*target, (*codegen)->name, *lowered, std::move(timings)};
+}
+
+}  // namespace
+
+Result<const DeviceCodegen*> choose_device_codegen(const Target& target, const std::optional<std::string>& name) {
   if (!name) return resolve_device_codegen(target);
   Explanation e = explain_device_codegen(target);
   std::string known;
@@ -36,25 +54,6 @@ Result<const DeviceCodegen*> choose(const Target& target, const std::optional<st
   return Error{Code::kNoCodegen, "no device codegen '" + *name + "' for target kind '" + target.kind() + "'", "",
                "available: " + (known.empty() ? "<none>" : known)};
 }
-
-Result<BuildResult> build(const IRModule& module, const BuildOptions& options, std::vector<Timing> timings) {
-  Clock clock(timings);
-  std::vector<Error> faults = ir::verify(module.ir(), 1);
-  if (!faults.empty()) return faults[0];
-  clock.step("verify");
-  auto target = options.target ? Target::parse(*options.target) : target_of(module);
-  if (!target) return target.error();
-  auto codegen = choose(*target, options.codegen);
-  if (!codegen) return codegen.error();
-  clock.step("resolve");
-  bool compile = options.compile || !(*codegen)->build_without_compile;
-  auto lowered = (*codegen)->lower(module, *target, compile);
-  if (!lowered) return lowered.error();
-  clock.step(compile ? "build" : "print");
-  return BuildResult{*target, (*codegen)->name, *lowered, std::move(timings)};
-}
-
-}  // namespace
 
 Result<Target> target_of(const IRModule& module) {
   std::optional<Target> found;

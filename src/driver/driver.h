@@ -30,6 +30,9 @@ struct BuildResult {
 // The target attribute of the module's functions; an error when it is absent or they differ.
 Result<Target> target_of(const IRModule& module);
 
+// The entry of that name among those that match; without a name the first that matches.
+Result<const DeviceCodegen*> choose_device_codegen(const Target& target, const std::optional<std::string>& name);
+
 // verify, resolve, lower. The first fault found by the verifier is the error.
 Result<BuildResult> build(const IRModule& module, const BuildOptions& options);
 

@@ -1,11 +1,14 @@
 #include "registry/ffi_bridge.h"
 
+#include <dlfcn.h>
 #include <tvm/ffi/extra/module.h>
 #include <tvm/ffi/tvm_ffi.h>
 
 #include <mutex>
 
+#include "driver/driver.h"
 #include "kiln/device_codegen.h"
+#include "registry/describe.h"
 #include "registry/registry.h"
 
 namespace kiln {
@@ -35,6 +38,12 @@ class TargetObj : public ffi::Object {
 
 static ffi::Any to_ffi(const IRModule& module) { return ffi::ObjectRef(ffi::make_object<IRModuleObj>(module)); }
 static ffi::Any to_ffi(const Target& target) { return ffi::ObjectRef(ffi::make_object<TargetObj>(target)); }
+static ffi::Any to_ffi(const Module& module) {
+  TVMFFIAny view = {};
+  view.type_index = static_cast<TVMFFIObject*>(module.handle())->type_index;
+  view.v_obj = static_cast<TVMFFIObject*>(module.handle());
+  return ffi::Any(ffi::AnyView::CopyFromTVMFFIAny(view));
+}
 
 // A module that a function returned.
 static Result<Module> module_of(const ffi::Any& value, const std::string& who) {
@@ -47,24 +56,20 @@ static Result<Module> module_of(const ffi::Any& value, const std::string& who) {
   return Module(raw->v_obj);
 }
 
-// Calls a device codegen of another language; what it throws becomes an error.
-static Result<Module> call_codegen(const ffi::Function& function, const std::string& who, const IRModule& module, const Target& target) {
-  ffi::Any result;
-  try {
-    result = function(to_ffi(module), to_ffi(target));
-  } catch (const ffi::Error& e) {
-    return Error{Code::kInternal, who + " failed: " + std::string(e.kind()) + ": " + std::string(e.message()), "", ""};
-  }
-  return module_of(result, who);
-}
-
 DeviceCodegenFunc global_func_device_codegen(std::string global_func_name) {
   return [name = std::move(global_func_name)](const IRModule& module, const Target& target) -> Result<Module> {
     std::optional<ffi::Function> function = ffi::Function::GetGlobal(std::string_view(name));
     if (!function) {
       return Error{Code::kNoCodegen, "global function '" + name + "' is not registered", "", "load the library that registers it first"};
     }
-    return call_codegen(*function, "global function '" + name + "'", module, target);
+    std::string who = "global function '" + name + "'";
+    ffi::Any result;
+    try {
+      result = (*function)(to_ffi(module), to_ffi(target));
+    } catch (const ffi::Error& e) {
+      return Error{Code::kInternal, who + " failed: " + std::string(e.kind()) + ": " + std::string(e.message()), "", ""};
+    }
+    return module_of(result, who);
   };
 }
 
@@ -72,7 +77,8 @@ namespace registry {
 
 // ---- global functions ------------------------------------------------------------------------------------------
 
-[[noreturn]] static void raise(const Error& error) { TVM_FFI_THROW(ValueError) << error.to_string(); }
+// Without a backtrace: the text says it all, and the first one in a process costs 0.2 s.
+[[noreturn]] static void raise(const Error& error) { throw ffi::Error("ValueError", error.to_string(), ""); }
 
 template <class T>
 static T value_or_raise(Result<T> result) {
@@ -93,10 +99,11 @@ static const IRModule& ir_module_of(const ffi::Any& value) {
   return object->value;
 }
 
+// What the function throws passes through as it was, like what a predicate throws.
 static DeviceCodegenFunc codegen_func(const ffi::Optional<ffi::Function>& function, const std::string& name) {
   if (!function) return {};
   return [f = *function, name](const IRModule& module, const Target& target) {
-    return call_codegen(f, "device codegen '" + name + "'", module, target);
+    return module_of(f(to_ffi(module), to_ffi(target)), "device codegen '" + name + "'");
   };
 }
 
@@ -111,55 +118,104 @@ static void register_codegen(const ffi::String& kind, const ffi::String& name, c
   value_or_raise(register_device_codegen(std::string(kind), std::move(codegen), override));
 }
 
-static const DeviceCodegen* named_codegen(const Target& target, const std::string& name) {
-  const DeviceCodegen* resolved = value_or_raise(resolve_device_codegen(target));
-  if (name.empty()) return resolved;
-  for (const Entry* entry : target.slot()->list()) {
-    if (entry->codegen.name == name) return &entry->codegen;
-  }
-  raise({Code::kNoCodegen, "target '" + target.kind() + "' has no device codegen '" + name + "'", "", ""});
+// An optional text argument: None and "" are the same.
+static std::optional<std::string> text_or_none(const ffi::Optional<ffi::String>& text) {
+  if (!text || (*text).size() == 0) return std::nullopt;
+  return std::string(*text);
 }
 
-static ffi::Any lower(const ffi::Any& module, const ffi::Any& target, const ffi::String& codegen, bool compile_device) {
+static ffi::Any lower(const ffi::Any& module, const ffi::Any& target, const ffi::Optional<ffi::String>& codegen, bool compile_device) {
   Target to = target_of(target);
-  Module lowered = value_or_raise(named_codegen(to, codegen)->lower(ir_module_of(module), to, compile_device));
-  if (!lowered) raise({Code::kInternal, "the device codegen returned an empty module", "", ""});
-  TVMFFIAny view = {};
-  view.type_index = static_cast<TVMFFIObject*>(lowered.handle())->type_index;
-  view.v_obj = static_cast<TVMFFIObject*>(lowered.handle());
-  return ffi::Any(ffi::AnyView::CopyFromTVMFFIAny(view));
+  const DeviceCodegen* entry = value_or_raise(driver::choose_device_codegen(to, text_or_none(codegen)));
+  return to_ffi(value_or_raise(entry->lower(ir_module_of(module), to, compile_device)));
 }
 
-static ffi::Array<ffi::String> allowed(const ffi::Any& target) {
-  ffi::Array<ffi::String> names;
-  for (const std::string& name : value_or_raise(allowed_device_codegens_for_target(target_of(target)))) names.push_back(name);
-  return names;
+static driver::BuildOptions build_options(const ffi::Any& target, const ffi::Optional<ffi::String>& codegen, bool compile) {
+  driver::BuildOptions options;
+  if (target != nullptr) options.target = target_of(target).to_json();
+  options.codegen = text_or_none(codegen);
+  options.compile = compile;
+  return options;
 }
 
-static std::vector<std::pair<std::string, ffi::Function>> global_functions() {
+static ffi::Any build(const ffi::Any& module, const ffi::Any& target, const ffi::Optional<ffi::String>& codegen, bool compile) {
+  return to_ffi(value_or_raise(driver::build(ir_module_of(module), build_options(target, codegen, compile))).module);
+}
+
+static ffi::Any build_file(const ffi::String& path, const ffi::Any& target, const ffi::Optional<ffi::String>& codegen, bool compile) {
+  return to_ffi(value_or_raise(driver::build_file(std::string(path), build_options(target, codegen, compile))).module);
+}
+
+static Module any_module(const ffi::Any& value) { return value_or_raise(module_of(value, "an argument")); }
+
+static ffi::Array<ffi::String> to_ffi(const std::vector<std::string>& texts) {
+  ffi::Array<ffi::String> out;
+  for (const std::string& text : texts) out.push_back(text);
+  return out;
+}
+
+// The file that this copy of the library was loaded from.
+static std::string library_path() {
+  Dl_info info;
+  bool found = dladdr(reinterpret_cast<const void*>(&library_path), &info) != 0 && info.dli_fname;
+  return found ? info.dli_fname : "";
+}
+
+using GlobalFunctions = std::vector<std::pair<std::string, ffi::Function>>;
+
+template <class F>
+static void add(GlobalFunctions& out, const char* name, F function) {
+  out.emplace_back(std::string("kiln.") + name, ffi::Function::FromTyped(std::move(function)));
+}
+
+static GlobalFunctions registry_functions() {
   using ffi::Any;
-  using ffi::Function;
   using ffi::String;
-  return {
-      {"kiln.parse_target", Function::FromTyped([](const Any& target) { return to_ffi(target_of(target)); })},
-      {"kiln.target_to_json", Function::FromTyped([](const Any& target) { return String(target_of(target).to_json()); })},
-      {"kiln.load_module", Function::FromTyped([](const String& path) { return to_ffi(value_or_raise(IRModule::load(path))); })},
-      {"kiln.parse_module", Function::FromTyped([](const String& text, const String& file) {
-         return to_ffi(value_or_raise(IRModule::parse(std::string(text), std::string(file))));
-       })},
-      {"kiln.module_script", Function::FromTyped([](const Any& module) { return String(ir_module_of(module).script()); })},
-      {"kiln.register_device_codegen", Function::FromTyped(register_codegen)},
-      {"kiln.register_lazy_device_codegen", Function::FromTyped([](const String& kind, const String& path) {
-         value_or_raise(register_lazy_device_codegen(std::string(kind), std::string(path)));
-       })},
-      {"kiln.remove_device_codegen", Function::FromTyped([](const String& kind, const String& name) {
-         return remove_device_codegen(std::string(kind), std::string(name));
-       })},
-      {"kiln.allowed_device_codegens_for_target", Function::FromTyped(allowed)},
-      {"kiln.resolve_device_codegen",
-       Function::FromTyped([](const Any& target) { return String(value_or_raise(resolve_device_codegen(target_of(target)))->name); })},
-      {"kiln.lower", Function::FromTyped(lower)},
-  };
+  GlobalFunctions out;
+  add(out, "library_path", [] { return String(library_path()); });  // first: it claims the prefix for this copy
+  add(out, "parse_target", [](const Any& target) { return to_ffi(target_of(target)); });
+  add(out, "target_to_json", [](const Any& target) { return String(target_of(target).to_json()); });
+  add(out, "register_device_codegen", register_codegen);
+  add(out, "register_lazy_device_codegen",
+      [](const String& kind, const String& path) { value_or_raise(register_lazy_device_codegen(std::string(kind), std::string(path))); });
+  add(out, "remove_device_codegen",
+      [](const String& kind, const String& name) { return remove_device_codegen(std::string(kind), std::string(name)); });
+  add(out, "allowed_device_codegens_for_target",
+      [](const Any& target) { return to_ffi(value_or_raise(allowed_device_codegens_for_target(target_of(target)))); });
+  add(out, "resolve_device_codegen",
+      [](const Any& target) { return String(value_or_raise(resolve_device_codegen(target_of(target)))->name); });
+  add(out, "resolve_unambiguous_device_codegen",
+      [](const Any& target) { return String(value_or_raise(resolve_unambiguous_device_codegen(target_of(target)))->name); });
+  add(out, "explain_device_codegen", [](const Any& target) { return String(explanation_json(target_of(target))); });
+  add(out, "list_backends", [] { return String(backends_json()); });
+  return out;
+}
+
+static GlobalFunctions module_functions() {
+  using ffi::Any;
+  using ffi::String;
+  GlobalFunctions out;
+  add(out, "load_module", [](const String& path) { return to_ffi(value_or_raise(IRModule::load(path))); });
+  add(out, "parse_module", [](const String& text, const String& file) {
+    return to_ffi(value_or_raise(IRModule::parse(std::string_view(text.data(), text.size()), std::string(file))));
+  });
+  add(out, "module_script", [](const Any& module) { return String(ir_module_of(module).script()); });
+  add(out, "module_target", [](const Any& module) { return to_ffi(value_or_raise(driver::target_of(ir_module_of(module)))); });
+  add(out, "lower", lower);
+  add(out, "build", build);
+  add(out, "build_file", build_file);
+  add(out, "module_functions", [](const Any& module) { return to_ffi(any_module(module).functions()); });
+  add(out, "module_artifact", [](const Any& module, const String& format) {
+    return ffi::Bytes(value_or_raise(any_module(module).artifact(std::string_view(format.data(), format.size()))));
+  });
+  return out;
+}
+
+// Another copy of the library has the names; it says where it is.
+static Error another_copy(const ffi::Function& its_path) {
+  std::string theirs = std::string(its_path().cast<ffi::String>());
+  return {Code::kInvalidArgument, "another copy of Kiln is loaded in this process and has registered its functions: " + theirs,
+          library_path(), "use that copy: call its kiln.* functions, and load one libkiln only (a process has one registry)"};
 }
 
 Status register_ffi_globals() {
@@ -167,16 +223,33 @@ Status register_ffi_globals() {
   static bool done = false;
   std::lock_guard lock(mutex);
   if (done) return Ok{};
-  auto functions = global_functions();
-  for (const auto& [name, function] : functions) {
-    if (ffi::Function::GetGlobal(std::string_view(name))) {
-      return Error{Code::kInvalidArgument, "the global function '" + name + "' exists already", "", "is another copy of Kiln loaded?"};
+  try {
+    GlobalFunctions functions = registry_functions();
+    for (auto& function : module_functions()) functions.push_back(std::move(function));
+    for (const auto& [name, function] : functions) {
+      std::optional<ffi::Function> taken = ffi::Function::GetGlobal(std::string_view(name));
+      if (taken && name == functions[0].first) return another_copy(*taken);
+      if (taken) {
+        return Error{Code::kInvalidArgument, "the global function '" + name + "' exists already", "", "only Kiln may use names with kiln."};
+      }
     }
+    for (const auto& [name, function] : functions) ffi::Function::SetGlobal(name, function);
+  } catch (const ffi::Error& e) {
+    return Error{Code::kInternal, "cannot register the global functions: " + std::string(e.message()), "", ""};
   }
-  for (const auto& [name, function] : functions) ffi::Function::SetGlobal(name, function);
   done = true;
   return Ok{};
 }
 
 }  // namespace registry
 }  // namespace kiln
+
+// Called by name through tvm-ffi's loader: `load_module("libkiln.so")["kiln_init"]()`.
+extern "C" __attribute__((visibility("default"))) int __tvm_ffi_kiln_init(void*, const TVMFFIAny*, int32_t, TVMFFIAny* result) {
+  TVM_FFI_SAFE_CALL_BEGIN();
+  kiln::registry::value_or_raise(kiln::registry::register_ffi_globals());
+  result->type_index = kTVMFFINone;
+  result->zero_padding = 0;
+  result->v_int64 = 0;
+  TVM_FFI_SAFE_CALL_END();
+}
