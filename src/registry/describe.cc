@@ -29,7 +29,7 @@ std::string explanation_json(const Target& target) {
 std::string backends_json() {
   return json_list(manifests(), [](const Manifest& m) {
     return fmt::format("{{\"name\": {}, \"kinds\": {}, \"description\": {}, \"origin\": {}}}", quote(m.name), json_list(m.kinds, quote),
-                       quote(m.description), quote(m.builtin ? "built in" : m.path));
+                       quote(m.description), quote(m.builtin ? m.source : m.source + ": " + m.path));
   });
 }
 

@@ -45,15 +45,19 @@ static ffi::Any to_ffi(const Module& module) {
   return ffi::Any(ffi::AnyView::CopyFromTVMFFIAny(view));
 }
 
-// A module that a function returned.
-static Result<Module> module_of(const ffi::Any& value, const std::string& who) {
+// Nothing when the value is no module.
+static std::optional<Module> as_module(const ffi::Any& value) {
   std::optional<ffi::Module> module = value.as<ffi::Module>();
-  if (!module) {
-    return Error{Code::kInvalidArgument, who + " must return a Module, it returned " + std::string(value.GetTypeKey()), "", ""};
-  }
-  const TVMFFIAny* raw = reinterpret_cast<const TVMFFIAny*>(&value);
-  TVMFFIObjectIncRef(raw->v_obj);
-  return Module(raw->v_obj);
+  if (!module) return std::nullopt;
+  TVMFFIObject* object = reinterpret_cast<const TVMFFIAny*>(&value)->v_obj;
+  TVMFFIObjectIncRef(object);
+  return Module(object);
+}
+
+// The module that a codegen returned.
+static Result<Module> module_returned(const ffi::Any& value, const std::string& who) {
+  if (std::optional<Module> module = as_module(value)) return *module;
+  return Error{Code::kInvalidArgument, who + " must return a Module, it returned " + std::string(value.GetTypeKey()), "", ""};
 }
 
 DeviceCodegenFunc global_func_device_codegen(std::string global_func_name) {
@@ -69,7 +73,7 @@ DeviceCodegenFunc global_func_device_codegen(std::string global_func_name) {
     } catch (const ffi::Error& e) {
       return Error{Code::kInternal, who + " failed: " + std::string(e.kind()) + ": " + std::string(e.message()), "", ""};
     }
-    return module_of(result, who);
+    return module_returned(result, who);
   };
 }
 
@@ -103,7 +107,7 @@ static const IRModule& ir_module_of(const ffi::Any& value) {
 static DeviceCodegenFunc codegen_func(const ffi::Optional<ffi::Function>& function, const std::string& name) {
   if (!function) return {};
   return [f = *function, name](const IRModule& module, const Target& target) {
-    return module_of(f(to_ffi(module), to_ffi(target)), "device codegen '" + name + "'");
+    return module_returned(f(to_ffi(module), to_ffi(target)), "device codegen '" + name + "'");
   };
 }
 
@@ -146,7 +150,10 @@ static ffi::Any build_file(const ffi::String& path, const ffi::Any& target, cons
   return to_ffi(value_or_raise(driver::build_file(std::string(path), build_options(target, codegen, compile))).module);
 }
 
-static Module any_module(const ffi::Any& value) { return value_or_raise(module_of(value, "an argument")); }
+static Module module_of(const ffi::Any& value) {
+  if (std::optional<Module> module = as_module(value)) return *module;
+  raise({Code::kInvalidArgument, "a lowered module must be a Module, got " + std::string(value.GetTypeKey()), "", ""});
+}
 
 static ffi::Array<ffi::String> to_ffi(const std::vector<std::string>& texts) {
   ffi::Array<ffi::String> out;
@@ -204,9 +211,9 @@ static GlobalFunctions module_functions() {
   add(out, "lower", lower);
   add(out, "build", build);
   add(out, "build_file", build_file);
-  add(out, "module_functions", [](const Any& module) { return to_ffi(any_module(module).functions()); });
+  add(out, "module_functions", [](const Any& module) { return to_ffi(module_of(module).functions()); });
   add(out, "module_artifact", [](const Any& module, const String& format) {
-    return ffi::Bytes(value_or_raise(any_module(module).artifact(std::string_view(format.data(), format.size()))));
+    return ffi::Bytes(value_or_raise(module_of(module).artifact(std::string_view(format.data(), format.size()))));
   });
   return out;
 }
