@@ -2,6 +2,7 @@
 
 #include "cli/cli.h"
 #include "kiln/device_codegen.h"
+#include "registry/describe.h"
 #include "registry/needs.h"
 
 namespace kiln::cli {
@@ -12,22 +13,6 @@ using registry::Manifest;
 using registry::Probe;
 
 std::string join(const std::vector<std::string>& items) { return fmt::format("{}", fmt::join(items, ", ")); }
-
-// A JSON list of what `write` makes of each item.
-template <class Items, class Write>
-std::string json_list(const Items& items, Write write) {
-  std::string out;
-  for (const auto& item : items) out += (out.empty() ? "" : ", ") + write(item);
-  return "[" + out + "]";
-}
-std::string error_json(const Error& e) {
-  return fmt::format("{{\"code\": {}, \"message\": {}, \"place\": {}, \"hint\": {}}}", quote(code_name(e.code)), quote(e.message),
-                     quote(e.place), quote(e.hint));
-}
-std::string probe_json(const Probe& p) {
-  return fmt::format("{{\"what\": {}, \"found\": {}, \"detail\": {}, \"hint\": {}}}", quote(p.what), p.found, quote(p.detail),
-                     quote(p.hint));
-}
 
 // Untrusted text on one line of a terminal: a name or description must not look like a line of ours.
 std::string one_line(std::string_view text) {
@@ -40,18 +25,12 @@ std::string probe_text(const Probe& p) {
   return one_line(p.what + ": not found" + (p.detail.empty() ? "" : " (" + p.detail + ")") + (p.hint.empty() ? "" : "; " + p.hint));
 }
 
-std::string manifest_json(const Manifest& m) {
-  return fmt::format("{{\"name\": {}, \"kinds\": {}, \"description\": {}, \"source\": {}, \"path\": {}, \"needs\": {}}}", quote(m.name),
-                     json_list(m.kinds, quote), quote(m.description), quote(m.source), m.path.empty() ? "null" : quote(m.path),
-                     json_list(registry::probe(m), probe_json));
-}
-
 }  // namespace
 
 int list(bool json) {
   for (const Manifest& m : registry::manifests()) {
     if (json) {
-      fmt::print("{}\n", manifest_json(m));
+      fmt::print("{}\n", registry::manifest_json(m));
       continue;
     }
     std::string origin = m.path.empty() ? m.source : m.source + ": " + m.path;
@@ -60,7 +39,7 @@ int list(bool json) {
     for (const Probe& p : registry::probe(m)) fmt::print("  {}\n", probe_text(p));
   }
   for (const registry::ManifestFault& f : registry::manifest_faults()) {
-    if (json) fmt::print("{{\"error\": {}, \"kinds\": {}}}\n", error_json(f.error), json_list(f.kinds, quote));
+    if (json) fmt::print("{}\n", registry::fault_json(f));
     std::string text = one_line(f.error.to_string());
     fmt::print(stderr, "kiln: warning: {}\n", text);
   }
@@ -71,29 +50,7 @@ int list(bool json) {
 
 namespace {
 
-const char* state_name(KindBackend::State state) {
-  switch (state) {
-    case KindBackend::State::kLoadedNow: return "loaded now";
-    case KindBackend::State::kLoadedEarlier: return "loaded earlier";
-    case KindBackend::State::kLoading: return "loading";
-    case KindBackend::State::kFailed: return "did not load";
-    case KindBackend::State::kPending: return "not loaded yet";
-  }
-  return "";
-}
-
 bool is_loaded(const KindBackend& b) { return b.state == KindBackend::State::kLoadedNow || b.state == KindBackend::State::kLoadedEarlier; }
-
-std::string backend_json(const KindBackend& b) {
-  return fmt::format("{{\"path\": {}, \"origin\": {}, \"source\": {}, \"state\": {}, \"entries\": {}, \"error\": {}}}", quote(b.path),
-                     quote(b.origin), b.source.empty() ? "null" : quote(b.source), quote(state_name(b.state)), b.entries,
-                     b.error ? error_json(*b.error) : "null");
-}
-
-std::string candidate_json(const Candidate& c) {
-  return fmt::format("{{\"name\": {}, \"matches\": {}, \"threw\": {}, \"origin\": {}, \"reason\": {}}}", quote(c.name), c.matches, c.threw,
-                     quote(c.origin), quote(c.reason));
-}
 
 std::vector<std::string> matches_of(const Explanation& e) {
   std::vector<std::string> names;
@@ -103,23 +60,13 @@ std::vector<std::string> matches_of(const Explanation& e) {
   return names;
 }
 
-void print_json(const Target& target, const Explanation& e) {
-  fmt::print(
-      "{{\"target\": {}, \"codegen\": {}, \"ambiguous\": {}, \"backends\": {}, \"left_out\": {}, \"candidates\": {}, \"loaded\": {}, "
-      "\"load_failures\": {}, \"error\": {}}}\n",
-      target.to_json(), e.chosen && !e.error ? quote(e.chosen->name) : "null", matches_of(e).size() > 1,
-      json_list(e.backends, backend_json), json_list(e.left_out, error_json), json_list(e.candidates, candidate_json),
-      json_list(e.loaded, quote), json_list(e.load_failures, [](const Error& f) { return quote(f.to_string()); }),
-      e.error ? error_json(*e.error) : "null");
-}
-
 void print_backend(const KindBackend& b) {
   std::string source = b.source.empty() ? "" : fmt::format("  ({})", b.source);
   fmt::print("backend: {}\n", one_line(b.origin + source));
   if (b.error)
     fmt::print("{}\n", one_line(b.error->to_string()));
   else
-    fmt::print("{}: {}\n", state_name(b.state), one_line(b.path));
+    fmt::print("{}: {}\n", registry::state_name(b.state), one_line(b.path));
   if (is_loaded(b) && b.entries == 0) fmt::print("registered no codegen for this kind: {}\n", one_line(b.path));
 }
 
@@ -157,7 +104,7 @@ int resolve(const std::string& text, bool explain, bool json) {
   if (explain) {
     Explanation e = explain_device_codegen(*target);
     if (json)
-      print_json(*target, e);
+      fmt::print("{}\n", registry::explanation_json(*target, e));
     else
       print_text(*target, e);
     return e.error ? report(*e.error, false) : 0;
@@ -178,7 +125,7 @@ int doctor(bool json) {
     for (const Probe& p : registry::probe(m)) {
       missing += !p.found;
       if (json)
-        all += fmt::format("{}{{\"backend\": {}, \"probe\": {}}}", all.empty() ? "" : ", ", quote(m.name), probe_json(p));
+        all += fmt::format("{}{{\"backend\": {}, \"probe\": {}}}", all.empty() ? "" : ", ", quote(m.name), registry::probe_json(p));
       else
         fmt::print("{}  {}: {}\n", p.found ? "found  " : "missing", m.name, probe_text(p));
     }

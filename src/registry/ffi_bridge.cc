@@ -193,7 +193,10 @@ static GlobalFunctions registry_functions() {
       [](const Any& target) { return String(value_or_raise(resolve_device_codegen(target_of(target)))->name); });
   add(out, "resolve_unambiguous_device_codegen",
       [](const Any& target) { return String(value_or_raise(resolve_unambiguous_device_codegen(target_of(target)))->name); });
-  add(out, "explain_device_codegen", [](const Any& target) { return String(explanation_json(target_of(target))); });
+  add(out, "explain_device_codegen", [](const Any& value) {
+    Target target = target_of(value);
+    return String(explanation_json(target, explain_device_codegen(target)));
+  });
   add(out, "list_backends", [] { return String(backends_json()); });
   return out;
 }

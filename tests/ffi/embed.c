@@ -1,5 +1,7 @@
 // The registry from plain C, through tvm-ffi's C API alone: loads libkiln by tvm-ffi's loader, registers a codegen written here, resolves,
-// lowers, runs the kernel, and reads an error. Run with the path of libkiln.so. Linked with libtvm_ffi only.
+// lowers, runs the kernel, and reads an error. Run with the path of libkiln.so. Linked with libtvm_ffi only, whose path it prints.
+#define _GNU_SOURCE  // dladdr
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -164,6 +166,7 @@ int main(int argc, char** argv) {
   run_kernel(lowered);
   read_an_error();
   release(lowered), release(module), release(name), release(library);
-  if (failures == 0) printf("passed\n");
+  Dl_info info;
+  if (failures == 0 && dladdr((void*)&TVMFFIFunctionCall, &info) != 0) printf("passed under %s\n", info.dli_fname);
   return failures != 0;
 }

@@ -52,7 +52,9 @@ def main():
         for (_, python), (version, folder) in zip(builds, versions):
             env = {**os.environ, "LD_LIBRARY_PATH": folder}
             tests = run(os.path.join(build, "tests/ffi/kiln_ffi_tests"), env=env).splitlines()[-1]
-            run(os.path.join(build, "tests/ffi/kiln_ffi_embed"), library, env=env)
+            under = run(os.path.join(build, "tests/ffi/kiln_ffi_embed"), library, env=env)
+            if os.path.join(folder, "libtvm_ffi.so") not in under:
+                sys.exit(f"FAILED: the program was to run with the library in {folder}: {under}")
             run(python, os.path.join(HERE, "test_ffi.py"), library)
             print(f"built with tvm-ffi {built_with} ({used} symbols), run with {version}: C++ {tests.strip()} C and Python passed")
 
