@@ -54,18 +54,25 @@ struct Manifest {
 // The table that CMake generates.
 std::span<const Builtin* const> builtin_backends();
 
-// Every manifest known, in the order of the sources:
+// A manifest that was left out: unreadable, malformed, or of a name already taken.
+struct ManifestFault {
+  Error error;
+  std::vector<std::string> kinds;  // that it claims, as far as they could be read
+};
+struct ManifestSet {
+  std::vector<Manifest> manifests;
+  std::vector<ManifestFault> faults;
+};
+
+// Looks for manifests, in the order of the sources:
 //   built in; the package: kiln/backends/ beside this library; the folders that the environment variable KILN_BACKEND_PATH lists, separated
 //   by ':'; the user folder: ${XDG_DATA_HOME:-~/.local/share}/kiln/backends; the ManifestSource.
 // A folder's manifests are manifest.json in the folder itself and one folder below, sorted by path. The first one of a name stands. Reads
-// files at the first call only; loads nothing.
-const std::vector<Manifest>& manifests();
+// files; loads nothing.
+ManifestSet find_manifests();
 
-// What was wrong with manifests that were left out: unreadable, malformed, or of a name already taken.
-struct ManifestFault {
-  Error error;
-  std::vector<std::string> kinds;  // that it claims, when that much could be read
-};
+// What the first of these calls found; later ones look no more.
+const std::vector<Manifest>& manifests();
 const std::vector<ManifestFault>& manifest_faults();
 
 // A path of the manifest, made absolute: a relative one starts at the manifest's folder.

@@ -21,11 +21,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-struct Found {
-  std::vector<Manifest> manifests;
-  std::vector<ManifestFault> faults;
-};
-
 struct Source {
   std::mutex mutex;
   ManifestSource call;
@@ -33,12 +28,12 @@ struct Source {
 
 }  // namespace
 
-static void leave_out(Found& found, Error error, std::vector<std::string> kinds = {}) {
+static void leave_out(ManifestSet& found, Error error, std::vector<std::string> kinds = {}) {
   found.faults.push_back({std::move(error), std::move(kinds)});
 }
 
 // The first one of a name stands.
-static void add(Found& found, Manifest manifest) {
+static void add(ManifestSet& found, Manifest manifest) {
   auto same = [&](const Manifest& m) { return m.name == manifest.name; };
   auto it = std::find_if(found.manifests.begin(), found.manifests.end(), same);
   if (it == found.manifests.end()) return found.manifests.push_back(std::move(manifest));
@@ -49,7 +44,7 @@ static void add(Found& found, Manifest manifest) {
 }
 
 // A manifest that is not built in, from its text. `python_path` as in Manifest.
-static void add_text(Found& found, const ManifestText& text, const std::string& python_path) {
+static void add_text(ManifestSet& found, const ManifestText& text, const std::string& python_path) {
   std::vector<std::string> kinds;
   Result<Manifest> manifest = parse_manifest(text.json, text.place, &kinds);
   if (!manifest) return leave_out(found, manifest.error(), std::move(kinds));
@@ -97,7 +92,7 @@ static Result<std::string> read_text(const fs::path& path) {
 }
 
 // A manifest where there is one. What cannot be looked at is a fault; what is not there is none.
-static void add_file(Found& found, const fs::path& path, const char* source) {
+static void add_file(ManifestSet& found, const fs::path& path, const char* source) {
   struct stat status = {};
   if (lstat(path.c_str(), &status) != 0) {
     if (errno != ENOENT && errno != ENOTDIR) leave_out(found, refused("the manifest", errno, path));
@@ -108,7 +103,7 @@ static void add_file(Found& found, const fs::path& path, const char* source) {
   add_text(found, {std::move(*text), path.string(), source}, path.parent_path().string());
 }
 
-static void add_folder(Found& found, const fs::path& given, const char* source, bool must_exist) {
+static void add_folder(ManifestSet& found, const fs::path& given, const char* source, bool must_exist) {
   std::error_code error;
   fs::path folder = fs::absolute(given, error).lexically_normal();  // the process may change its directory later
   std::vector<fs::path> below;
@@ -124,7 +119,7 @@ static void add_folder(Found& found, const fs::path& given, const char* source, 
 
 // ---- the sources -----------------------------------------------------------------------------------------------
 
-static void add_builtin(Found& found) {
+static void add_builtin(ManifestSet& found) {
   for (const Builtin* builtin : builtin_backends()) {
     Result<Manifest> manifest = parse_manifest(builtin->manifest_json, "built-in manifest");
     if (!manifest) {
@@ -138,13 +133,13 @@ static void add_builtin(Found& found) {
   std::sort(found.manifests.begin(), found.manifests.end(), [](const Manifest& a, const Manifest& b) { return a.name < b.name; });
 }
 
-static void add_package(Found& found) {
+static void add_package(ManifestSet& found) {
   Dl_info info = {};
   if (dladdr(reinterpret_cast<const void*>(&manifests), &info) == 0 || !info.dli_fname) return;
   add_folder(found, fs::path(info.dli_fname).parent_path() / "kiln" / "backends", "package", false);
 }
 
-static void add_environment(Found& found) {
+static void add_environment(ManifestSet& found) {
   const char* environment = std::getenv("KILN_BACKEND_PATH");
   std::string_view rest = environment ? environment : "";
   while (!rest.empty()) {
@@ -154,7 +149,7 @@ static void add_environment(Found& found) {
   }
 }
 
-static void add_user(Found& found) {
+static void add_user(ManifestSet& found) {
   const char* data = std::getenv("XDG_DATA_HOME");
   if (data && data[0] == '/') return add_folder(found, fs::path(data) / "kiln" / "backends", "user folder", false);
   const char* home = std::getenv("HOME");  // a relative XDG_DATA_HOME is to be ignored, says the XDG base directory specification
@@ -173,7 +168,7 @@ void set_manifest_source(ManifestSource source) {
 
 static thread_local bool in_source = false;
 
-static void add_source(Found& found) {
+static void add_source(ManifestSet& found) {
   ManifestSource call;
   {
     std::lock_guard lock(manifest_source().mutex);
@@ -194,24 +189,29 @@ static void add_source(Found& found) {
   in_source = false;
 }
 
-// No lock is held while the sources are read, since the last one may take Python's: threads that race search twice, and one result stands.
-static const Found& found() {
-  static std::atomic<const Found*> result = nullptr;
-  if (const Found* known = result.load(std::memory_order_acquire)) return *known;
-  auto* mine = new Found;
-  add_builtin(*mine);
-  add_package(*mine);
-  add_environment(*mine);
-  add_user(*mine);
-  add_source(*mine);
-  const Found* first = nullptr;
-  if (result.compare_exchange_strong(first, mine, std::memory_order_acq_rel)) return *mine;
+ManifestSet find_manifests() {
+  ManifestSet found;
+  add_builtin(found);
+  add_package(found);
+  add_environment(found);
+  add_user(found);
+  add_source(found);
+  return found;
+}
+
+// No lock is held while the sources are read, since the last one may take Python's: threads that race look twice, and one result stands.
+static const ManifestSet& known_manifests() {
+  static std::atomic<const ManifestSet*> known = nullptr;
+  if (const ManifestSet* set = known.load(std::memory_order_acquire)) return *set;
+  auto* mine = new ManifestSet(find_manifests());
+  const ManifestSet* first = nullptr;
+  if (known.compare_exchange_strong(first, mine, std::memory_order_acq_rel)) return *mine;
   delete mine;
   return *first;
 }
 
-const std::vector<Manifest>& manifests() { return found().manifests; }
-const std::vector<ManifestFault>& manifest_faults() { return found().faults; }
+const std::vector<Manifest>& manifests() { return known_manifests().manifests; }
+const std::vector<ManifestFault>& manifest_faults() { return known_manifests().faults; }
 
 std::string beside(const Manifest& manifest, const std::string& path) { return (fs::path(manifest.path).parent_path() / path).string(); }
 
