@@ -10,7 +10,6 @@ namespace kiln {
 namespace {
 
 using testing::Contains;
-using testing::ElementsAre;
 using testing::Field;
 using testing::HasSubstr;
 using testing::StartsWith;
@@ -80,29 +79,6 @@ TEST(RegistryBackend, BuiltInBackendLoadsThroughItsManifest) {
   ASSERT_TRUE(entry.ok()) << entry.error().to_string();
   EXPECT_EQ((*entry)->name, "c");
   EXPECT_EQ(explain_device_codegen(target).candidates[0].origin, "manifest c");
-}
-
-TEST(Manifest, Reads) {
-  Result<registry::Manifest> m =
-      registry::parse_manifest(R"({"name": "npu", "kinds": ["npu", "npu2"], "description": "d", "library": "l.so", "more": 1})", "here");
-  ASSERT_TRUE(m.ok());
-  EXPECT_EQ(m->name, "npu");
-  EXPECT_EQ(m->description, "d");
-  EXPECT_EQ(m->library, "l.so");
-  EXPECT_THAT(m->kinds, ElementsAre("npu", "npu2"));
-}
-
-TEST(Manifest, FaultsAreNamed) {
-  auto fault = [](std::string_view json) { return registry::parse_manifest(json, "here").error().to_string(); };
-  EXPECT_THAT(fault("{"), StartsWith("here: manifest is not valid JSON: "));
-  EXPECT_EQ(fault("[]"), "here: a manifest must be a JSON object");
-  EXPECT_EQ(fault(R"({"kinds": ["c"]})"), "here: a manifest needs a 'name' of letters, digits and _ - .");
-  EXPECT_EQ(fault(R"({"name": "../x", "kinds": ["c"]})"), "here: a manifest needs a 'name' of letters, digits and _ - .");
-  EXPECT_EQ(fault(R"({"name": 3, "kinds": ["c"]})"), "here: 'name' of a manifest must be a string");
-  EXPECT_EQ(fault(R"({"name": "x"})"), "here: a manifest needs 'kinds', a list of target kinds");
-  EXPECT_EQ(fault(R"({"name": "x", "kinds": ["a b"]})"), "here: a target kind in a manifest must be a string of letters, digits and _ - .");
-  EXPECT_EQ(fault(R"({"name": "x", "kinds": [1]})"), "here: a target kind in a manifest must be a string of letters, digits and _ - .");
-  EXPECT_EQ(fault(std::string(70000, ' ')), "here: a manifest has more than 65536 bytes");
 }
 
 }  // namespace

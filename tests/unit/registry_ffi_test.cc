@@ -84,7 +84,8 @@ TEST(RegistryFfi, ErrorsArriveWithMessageAndHint) {
   EXPECT_THAT(thrown([] { call("parse_target", "metl"); }),
               HasSubstr("ValueError: target 'metl' is not known (did you mean 'metal'? known: "));
   EXPECT_EQ(thrown([] { call("target_to_json", 3); }), "ValueError: a target must be text or a kiln.Target, got int");
-  EXPECT_EQ(thrown([] { call("lower", nullptr, "c", "no_such", true); }), "ValueError: no device codegen 'no_such' for target kind 'c' (available: c)");
+  EXPECT_EQ(thrown([] { call("lower", nullptr, "c", "no_such", true); }),
+            "ValueError: no device codegen 'no_such' for target kind 'c' (available: c)");
 }
 
 TEST(RegistryFfi, RegisteringTheGlobalsTwiceIsFine) {
