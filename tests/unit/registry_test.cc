@@ -343,6 +343,78 @@ TEST_F(Registry, FailedLoadUndoesTheLoadsWithinIt) {
   EXPECT_EQ(inner.loads, 2);
 }
 
+TEST_F(Registry, BackendThatRegistersNothingLoadsOnceAndIsNamed) {
+  FakeModule& module = lazy("regtest_silent", "pkg.silent", [] { return Status(Ok{}); });
+  Target target = must_parse("regtest_silent");
+  for (int i = 0; i < 3; ++i) {
+    Result<const DeviceCodegen*> none = resolve_device_codegen(target);
+    EXPECT_EQ(none.error().code, Code::kNoCodegen);
+    EXPECT_EQ(none.error().message, "no device codegen matches target 'regtest_silent', available: <none>");
+    EXPECT_EQ(none.error().hint, "loaded, but registered no codegen for this kind: 'pkg.silent'");
+  }
+  Explanation e = explain_device_codegen(target);
+  EXPECT_EQ(module.loads, 1);
+  ASSERT_EQ(e.backends.size(), 1u);
+  EXPECT_EQ(e.backends[0].state, KindBackend::State::kLoadedEarlier);
+  EXPECT_EQ(e.backends[0].entries, 0u);
+  EXPECT_THAT(e.loaded, IsEmpty());
+}
+
+TEST_F(Registry, BackendsThatNeedEachOtherLoadOnceEach) {
+  FakeModule& a = lazy("regtest_cycle_a", "pkg.cycle_a", [] {
+    EXPECT_THAT(allowed(must_parse("regtest_cycle_b")), ElementsAre("b"));
+    add("regtest_cycle_a", codegen("a"));
+    return Status(Ok{});
+  });
+  FakeModule& b = lazy("regtest_cycle_b", "pkg.cycle_b", [] {
+    EXPECT_THAT(allowed(must_parse("regtest_cycle_a")), IsEmpty());  // is being loaded further out
+    Explanation e = explain_device_codegen(must_parse("regtest_cycle_a"));
+    EXPECT_EQ(e.backends[0].state, KindBackend::State::kLoading);
+    add("regtest_cycle_b", codegen("b"));
+    return Status(Ok{});
+  });
+  EXPECT_THAT(allowed(must_parse("regtest_cycle_a")), ElementsAre("a"));
+  EXPECT_THAT(allowed(must_parse("regtest_cycle_b")), ElementsAre("b"));
+  EXPECT_EQ(a.loads, 1);
+  EXPECT_EQ(b.loads, 1);
+}
+
+TEST_F(Registry, FailureWithinALoadThatGoesOnLeavesNoTrace) {
+  lazy("regtest_swallow_inner", "pkg.swallow_inner", [] {
+    add("regtest_swallow", codegen("half"));
+    return Status(Error{Code::kInternal, "inner", "", ""});
+  });
+  lazy("regtest_swallow", "pkg.swallow", [] {
+    add("regtest_swallow", codegen("outer"));
+    EXPECT_EQ(resolve_device_codegen(must_parse("regtest_swallow_inner")).error().message,
+              "backend 'pkg.swallow_inner' for target 'regtest_swallow_inner' did not load: inner");
+    return Status(Ok{});
+  });
+  EXPECT_THAT(allowed(must_parse("regtest_swallow")), ElementsAre("outer"));
+}
+
+TEST_F(Registry, ReloadThatFailsKeepsWhatTheFirstLoadRegistered) {
+  bool fails = false;
+  lazy("regtest_reload", "pkg.reload", [&]() -> Status {
+    if (fails) return Error{Code::kInternal, "broken", "", ""};
+    add("regtest_reload", codegen("mine"));
+    return Ok{};
+  });
+  Target target = must_parse("regtest_reload");
+  EXPECT_THAT(allowed(target), ElementsAre("mine"));
+  fails = true;
+  ASSERT_TRUE(register_lazy_device_codegen("regtest_reload", "pkg.reload").ok());
+  EXPECT_FALSE(resolve_device_codegen(target).ok());
+  Explanation e = explain_device_codegen(target);
+  ASSERT_EQ(e.candidates.size(), 1u);
+  EXPECT_EQ(e.candidates[0].name, "mine");
+  EXPECT_EQ(e.backends[0].entries, 1u);
+  EXPECT_EQ(e.chosen, e.candidates[0].codegen);
+  EXPECT_EQ(e.error->message, "backend 'pkg.reload' for target 'regtest_reload' did not load: broken");  // as a resolution says
+  fails = false;
+  EXPECT_THAT(allowed(target), ElementsAre("mine"));
+}
+
 TEST_F(Registry, ModuleWithoutPythonIsAnError) {
   registry::set_python_importer({});
   ASSERT_TRUE(register_lazy_device_codegen("regtest_python", "pkg.mod").ok());
@@ -374,6 +446,15 @@ TEST_F(Registry, ExplanationTellsEverything) {
   EXPECT_EQ(e.candidates[0].reason, "its predicate does not accept the target");
   EXPECT_EQ(e.candidates[0].origin, "registered by the program");
   EXPECT_EQ(e.candidates[1].reason, "");
+  ASSERT_EQ(e.backends.size(), 2u);
+  EXPECT_EQ(e.backends[0].path, "pkg.broken");
+  EXPECT_EQ(e.backends[0].origin, "Python module pkg.broken");
+  EXPECT_EQ(e.backends[0].source, "");
+  EXPECT_EQ(e.backends[0].state, KindBackend::State::kFailed);
+  EXPECT_EQ(e.backends[0].error->message, e.load_failures[0].message);
+  EXPECT_EQ(e.backends[1].state, KindBackend::State::kLoadedNow);
+  EXPECT_EQ(e.backends[1].entries, 1u);
+  EXPECT_EQ(e.error->message, e.load_failures[0].message);  // what a resolution says
   EXPECT_EQ(e.candidates[2].name, "fine");
   EXPECT_EQ(e.candidates[2].origin, "Python module pkg.fine");
 }
