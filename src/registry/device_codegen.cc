@@ -59,51 +59,68 @@ static std::string nothing_registered(KindSlot& slot) {
   return "no backend serves this kind";
 }
 
-static Error none_matches(KindSlot& slot) {
+Error registry::none_matches(KindSlot& slot) {
   std::vector<std::string> names;
   for (const Entry* entry : slot.list()) names.push_back(entry->codegen.name);
   return Error{Code::kNoCodegen, "no device codegen matches target '" + slot.kind + "', available: " + join(names), "",
                names.empty() ? nothing_registered(slot) : "kiln resolve --explain tells why each one does not match"};
 }
 
-Result<std::vector<std::string>> allowed_device_codegens_for_target(const Target& target) {
-  KindSlot& slot = *target.slot();
-  if (slot.needs_loading()) {
-    if (Status s = registry::load_pending(slot); !s) return s.error();
+// Has `ask` walk the kind's list, with its backends loaded, until it says that it is done, or walked a list that no load was changing: a
+// backend that loads again is without its codegens for a moment. Bounded, since a predicate may have a backend loaded each time.
+template <class Ask>
+static Status walk(KindSlot& slot, Ask ask) {
+  for (int attempt = 0; attempt < 100; ++attempt) {
+    unsigned loads = slot.loads.load(std::memory_order_acquire);
+    if (slot.needs_loading()) {
+      if (Status s = registry::load_pending(slot, nullptr, &loads); !s) return s;
+    }
+    if (ask(slot.list()) || slot.loads.load(std::memory_order_acquire) == loads) break;
   }
+  return Ok{};
+}
+
+static Status matches_of(const Target& target, std::vector<const DeviceCodegen*>& matches) {
+  return walk(*target.slot(), [&](const registry::EntryList& list) {
+    matches.clear();
+    for (const Entry* entry : list) {
+      if (entry->codegen.matches(target)) matches.push_back(&entry->codegen);
+    }
+    return false;
+  });
+}
+
+static std::vector<std::string> names_of(const std::vector<const DeviceCodegen*>& codegens) {
   std::vector<std::string> names;
-  for (const Entry* entry : slot.list()) {
-    if (entry->codegen.matches(target)) names.push_back(entry->codegen.name);
-  }
+  for (const DeviceCodegen* codegen : codegens) names.push_back(codegen->name);
   return names;
 }
 
+Result<std::vector<std::string>> allowed_device_codegens_for_target(const Target& target) {
+  std::vector<const DeviceCodegen*> matches;
+  if (Status s = matches_of(target, matches); !s) return s.error();
+  return names_of(matches);
+}
+
 Result<const DeviceCodegen*> resolve_device_codegen(const Target& target) {
-  KindSlot& slot = *target.slot();
-  if (slot.needs_loading()) {
-    if (Status s = registry::load_pending(slot); !s) return s.error();
-  }
-  for (const Entry* entry : slot.list()) {
-    if (entry->codegen.matches(target)) return &entry->codegen;
-  }
-  return none_matches(slot);
+  const DeviceCodegen* match = nullptr;
+  Status status = walk(*target.slot(), [&](const registry::EntryList& list) {
+    for (const Entry* entry : list) {
+      if (entry->codegen.matches(target)) return match = &entry->codegen, true;
+    }
+    return false;
+  });
+  if (match) return match;
+  return status ? registry::none_matches(*target.slot()) : status.error();
 }
 
 Result<const DeviceCodegen*> resolve_unambiguous_device_codegen(const Target& target) {
-  KindSlot& slot = *target.slot();
-  if (slot.needs_loading()) {
-    if (Status s = registry::load_pending(slot); !s) return s.error();
-  }
-  const DeviceCodegen* match = nullptr;
-  std::vector<std::string> names;
-  for (const Entry* entry : slot.list()) {
-    if (!entry->codegen.matches(target)) continue;
-    match = &entry->codegen;
-    names.push_back(match->name);
-  }
-  if (names.empty()) return none_matches(slot);
-  if (names.size() == 1) return match;
-  return Error{Code::kNoCodegen, "several device codegens match target '" + slot.kind + "': " + join(names), "", "choose one by name"};
+  std::vector<const DeviceCodegen*> matches;
+  if (Status s = matches_of(target, matches); !s) return s.error();
+  if (matches.empty()) return registry::none_matches(*target.slot());
+  if (matches.size() == 1) return matches[0];
+  return Error{Code::kNoCodegen, "several device codegens match target '" + target.slot()->kind + "': " + join(names_of(matches)), "",
+               "choose one by name"};
 }
 
 static Candidate ask(const Entry& entry, const Target& target) {
@@ -129,7 +146,7 @@ static std::optional<Error> failure_of(const Explanation& e, KindSlot& slot) {
     if (c.matches) return {};
     if (c.threw) return Error{Code::kInternal, "device codegen '" + c.name + "' for target '" + e.kind + "': " + c.reason, "", ""};
   }
-  return none_matches(slot);
+  return registry::none_matches(slot);
 }
 
 static void describe(KindBackend& backend, const registry::EntryList& list) {

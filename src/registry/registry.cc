@@ -262,6 +262,7 @@ Status add_lazy(std::string_view kind, std::string_view import_path) {
 static void begin_load(Registry& r, LazyBackend& lazy, Load& load) {
   std::lock_guard lock(r.writer);
   set_state(lazy, State::kLoading);
+  for (KindSlot* slot : lazy.slots) slot->loads.fetch_add(1, std::memory_order_release);
   for (KindSlot& slot : r.slot_storage) {
     const EntryList& list = slot.list();  // stays as it is: removals publish other lists
     for (const Entry* entry : list) {
@@ -317,7 +318,7 @@ static void load_if_pending(Registry& r, const KindSlot& slot, LazyBackend& lazy
   if (!status) outcome.error = status.error();
 }
 
-Status load_pending(KindSlot& slot, std::vector<KindBackend>* report) {
+Status load_pending(KindSlot& slot, std::vector<KindBackend>* report, unsigned* loads) {
   Registry& r = registry();
   std::lock_guard loading(r.loader);
   for (size_t i = 0;; ++i) {  // by index: a loading backend may add more
@@ -325,7 +326,10 @@ Status load_pending(KindSlot& slot, std::vector<KindBackend>* report) {
     KindBackend outcome;
     {
       std::lock_guard lock(r.writer);
-      if (i >= slot.lazy.size()) return Ok{};
+      if (i >= slot.lazy.size()) {
+        if (loads) *loads = slot.loads.load(std::memory_order_relaxed);
+        return Ok{};
+      }
       lazy = slot.lazy[i];
       outcome = as_found(*lazy);
     }

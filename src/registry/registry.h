@@ -48,6 +48,7 @@ struct KindSlot {
   std::string kind;
   std::atomic<EntryList*> entries = nullptr;  // never null once published
   std::atomic<int> unloaded = 0;              // lazy backends that are not loaded yet
+  std::atomic<unsigned> loads = 0;            // begun so far
   std::vector<LazyBackend*> lazy;             // in registration order; under the writer mutex
   KindSlot* next = nullptr;
 
@@ -69,9 +70,12 @@ Result<const Entry*> add_entry(std::string_view kind, DeviceCodegen codegen, boo
 bool remove_entry(std::string_view kind, const std::function<bool(const Entry&)>& wanted);
 
 // Loads the kind's pending backends; the first failure is returned. With a report all are tried: it gets every backend of the kind, in
-// order.
-Status load_pending(KindSlot& slot, std::vector<KindBackend>* report = nullptr);
+// order. `loads`, where given, gets KindSlot::loads as it was before another load could begin.
+Status load_pending(KindSlot& slot, std::vector<KindBackend>* report = nullptr, unsigned* loads = nullptr);
 // The kind's backends as they are, in order, with path and state; loads nothing and waits for no load.
 std::vector<KindBackend> backends_of(KindSlot& slot);
+
+// What a resolution fails with when no entry of the kind matches.
+Error none_matches(KindSlot& slot);
 
 }  // namespace kiln::registry

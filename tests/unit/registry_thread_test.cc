@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <latch>
 #include <mutex>
 #include <set>
 #include <stdexcept>
@@ -20,7 +21,13 @@ using testing::ElementsAre;
 
 void on_threads(int count, const std::function<void(int)>& work) {
   std::vector<std::thread> threads;
-  for (int i = 0; i < count; ++i) threads.emplace_back(work, i);
+  std::latch start(count);  // together, also where a thread's work is shorter than making it
+  for (int i = 0; i < count; ++i) {
+    threads.emplace_back([&, i] {
+      start.arrive_and_wait();
+      work(i);
+    });
+  }
   for (std::thread& t : threads) t.join();
 }
 
@@ -73,17 +80,15 @@ TEST_F(RegistryThreads, ReaderOfAnOverriddenNameNeverSeesNone) {
   Target target = must_parse("threadtest_override");
   std::atomic<bool> done = false;
   std::atomic<int> failures = 0;
-  std::thread writer([&] {
-    for (int i = 0; i < 2000; ++i) add("threadtest_override", "a", true);
-    done = true;
-  });
-  on_threads(4, [&](int) {
+  on_threads(5, [&](int thread) {
+    for (int i = 0; thread == 0 && i < 2000; ++i) add("threadtest_override", "a", true);
+    if (thread == 0) done = true;
     while (!done) {
+      if (!resolve_device_codegen(target).ok()) ++failures;
       std::vector<std::string> names = *allowed_device_codegens_for_target(target);
       if (names != std::vector<std::string>{"a"}) ++failures;
     }
   });
-  writer.join();
   EXPECT_EQ(failures, 0);
 }
 
@@ -280,6 +285,27 @@ TEST_F(RegistryThreads, LoadThatFailsUntilItWorks) {
   EXPECT_EQ(wrong, 0);
 }
 
+TEST_F(RegistryThreads, ReaderOfABackendThatLoadsAgainNeverSeesNone) {
+  registry::set_python_importer([&](std::string_view, std::string_view) -> Status {
+    add("threadtest_reload", "first");
+    add("threadtest_reload", "second");
+    return Ok{};
+  });
+  add_lazy("threadtest_reload", "pkg.reload");
+  Target target = must_parse("threadtest_reload");
+  std::atomic<bool> done = false;
+  std::atomic<int> wrong = 0;
+  on_threads(5, [&](int thread) {
+    for (int i = 0; thread == 0 && i < 2000; ++i) add_lazy("threadtest_reload", "pkg.reload");
+    if (thread == 0) done = true;
+    while (!done) {
+      if (!resolve_device_codegen(target).ok()) ++wrong;
+      if (allowed_device_codegens_for_target(target)->size() != 2) ++wrong;
+    }
+  });
+  EXPECT_EQ(wrong, 0);
+}
+
 TEST_F(RegistryThreads, ExplanationsWhileEverythingChanges) {
   std::atomic<int> loads = 0;
   registry::set_python_importer([&](std::string_view, std::string_view) -> Status {
@@ -291,16 +317,14 @@ TEST_F(RegistryThreads, ExplanationsWhileEverythingChanges) {
   Target target = must_parse("threadtest_explain");
   std::atomic<bool> done = false;
   std::atomic<int> wrong = 0;
-  std::thread writer([&] {
-    for (int i = 0; i < 200; ++i) {
+  on_threads(5, [&](int thread) {
+    for (int i = 0; thread == 0 && i < 500; ++i) {
       add("threadtest_explain", "base", true);
       add_lazy("threadtest_explain", "pkg.explain");
       add("threadtest_explain", "short");
       EXPECT_TRUE(remove_device_codegen("threadtest_explain", "short"));
     }
-    done = true;
-  });
-  on_threads(4, [&](int) {
+    if (thread == 0) done = true;
     while (!done) {
       Explanation e = explain_device_codegen(target);
       std::set<std::string> names;
@@ -310,7 +334,6 @@ TEST_F(RegistryThreads, ExplanationsWhileEverythingChanges) {
       if (e.error && e.load_failures.empty()) ++wrong;
     }
   });
-  writer.join();
   EXPECT_EQ(wrong, 0);
 }
 
