@@ -65,7 +65,8 @@ static Probe library(const Manifest& manifest, const std::string& name) {
   std::vector<std::string> folders = library_folders();
   if (!manifest.path.empty()) folders.insert(folders.begin(), fs::path(manifest.path).parent_path().string());
   for (const std::string& folder : folders) {
-    if (is_file(folder + "/" + name)) return {what, true, folder + "/" + name, ""};
+    std::string path = (fs::path(folder) / name).string();
+    if (is_file(path)) return {what, true, path, ""};
   }
   return {what, false, "not in the manifest's folder, LD_LIBRARY_PATH or the system's folders", "install what brings it"};
 }

@@ -5,11 +5,13 @@
 
 #include "kiln/device_codegen.h"
 #include "registry/backend.h"
+#include "registry/loader.h"
 
 namespace kiln {
 namespace {
 
 using testing::Contains;
+using testing::ElementsAre;
 using testing::Field;
 using testing::HasSubstr;
 using testing::StartsWith;
@@ -71,6 +73,24 @@ TEST(RegistryBackend, ManifestWhoseLibraryIsMissing) {
   ASSERT_EQ(e.load_failures.size(), 1u);
   EXPECT_THAT(e.load_failures[0].message, StartsWith("backend 'absent' for target 'manifesttest_absent' did not load: "));
   EXPECT_THAT(e.load_failures[0].message, HasSubstr("absent/libabsent.so"));
+}
+
+TEST(RegistryBackend, ManifestOfAPythonModuleIsImportedWithItsFolder) {
+  std::vector<std::string> imported;
+  registry::set_python_importer([&](std::string_view module, std::string_view folder) -> Status {
+    imported = {std::string(module), std::string(folder)};
+    Result<const DeviceCodegen*> entry = register_device_codegen("manifesttest_python", {"from_python", {}, {}, {}});
+    return entry ? Status(Ok{}) : Status(entry.error());
+  });
+  Target target = must_parse("manifesttest_python");
+  Result<const DeviceCodegen*> entry = resolve_device_codegen(target);
+  registry::set_python_importer({});
+  ASSERT_TRUE(entry.ok()) << entry.error().to_string();
+  EXPECT_EQ((*entry)->name, "from_python");
+  EXPECT_THAT(imported, ElementsAre("pythonic.backend", KILN_SOURCE_DIR "/tests/plugins/backends/pythonic"));
+  Explanation e = explain_device_codegen(target);
+  EXPECT_EQ(e.candidates[0].origin, "manifest pythonic");
+  EXPECT_EQ(e.backends[0].source, "KILN_BACKEND_PATH: " KILN_SOURCE_DIR "/tests/plugins/backends/pythonic/manifest.json");
 }
 
 TEST(RegistryBackend, BuiltInBackendLoadsThroughItsManifest) {
