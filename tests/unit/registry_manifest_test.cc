@@ -21,7 +21,6 @@ using registry::ManifestSet;
 using registry::Probe;
 using testing::ElementsAre;
 using testing::EndsWith;
-using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::StartsWith;
 
