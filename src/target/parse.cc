@@ -10,6 +10,7 @@
 
 #include "ir/ir.h"
 #include "kiln/target.h"
+#include "registry/names.h"
 #include "registry/registry.h"
 #include "target/from_ir.h"
 #include "target/target_kinds.h"
@@ -106,12 +107,12 @@ static bool is_map(const Value& value) { return value.kind == Value::Kind::kMap 
 
 class TargetParser {
  public:
-  // A string is one of the text forms; anything else must be a map.
-  static Result<Target> from_value(const Value& value, int depth);
+  // A string is one of the text forms; anything else must be a map. `live`: a compiler's own target, whose attributes are taken as they are.
+  static Result<Target> from_value(const Value& value, int depth, bool live = false);
   static Result<Target> from_text(std::string_view text, int depth);
 
  private:
-  explicit TargetParser(int depth) : depth_(depth) {}
+  TargetParser(int depth, bool live) : depth_(depth), live_(live) {}
   Status read_kind(const Value& map);
   Status read_member(std::string_view name, const Value& value);
   Status read_attr(std::string_view name, const Value& value);
@@ -121,6 +122,7 @@ class TargetParser {
   void complete_keys();
 
   int depth_;
+  bool live_;
   Target::Data data_;
   const KindInfo* info_ = nullptr;
   bool has_keys_ = false, has_tag_ = false;
@@ -136,7 +138,8 @@ Status TargetParser::read_kind(const Value& map) {
   if (!kind) return invalid("a target needs a kind", "such as {\"kind\": \"cuda\"}");
   if (kind->kind != Value::Kind::kString) return invalid("the kind of a target must be a string, got " + std::string(kind_word(*kind)));
   info_ = target::find_kind(kind->string);
-  if (!info_ && !registry::kind_in_use(kind->string)) return unknown_kind(kind->string);
+  bool known = info_ || registry::kind_in_use(kind->string) || (live_ && registry::is_name(kind->string));
+  if (!known) return unknown_kind(kind->string);
   data_.kind = kind->string;
   return Ok{};
 }
@@ -194,13 +197,14 @@ Result<AttrValue> TargetParser::convert(std::string_view name, AttrType type, co
 }
 
 Status TargetParser::read_attr(std::string_view name, const Value& value) {
-  AttrType type = target::attr_type(info_, name);
+  AttrType type = live_ ? AttrType::kAny : target::attr_type(info_, name);
   if (type == AttrType::kUnknown) {
     return Error{Code::kUnknownTarget, "target '" + data_.kind + "' has no attribute " + shown(name), "",
                  suggestion(name, target::attr_names(*info_))};
   }
   if (name.empty() || !is_plain_text(name)) return invalid("a target has an attribute whose name is not plain text");
   Result<AttrValue> converted = convert(name, type, value);
+  if (!converted && live_) return Ok{};  // of a type that no text form has, so no codegen asks for it
   if (!converted) return converted.error();
   if (!data_.attrs.emplace(name, std::move(*converted)).second) return invalid("attribute " + shown(name) + " is given twice");
   return Ok{};
@@ -226,7 +230,7 @@ Status TargetParser::read_member(std::string_view name, const Value& value) {
   }
   if (name == "host") {
     if (value.kind == Value::Kind::kNone) return Ok{};
-    Result<Target> host = from_value(value, depth_ + 1);
+    Result<Target> host = from_value(value, depth_ + 1, live_);
     if (!host) return host.error();
     data_.host = std::make_shared<const Target>(std::move(*host));
     return Ok{};
@@ -243,7 +247,9 @@ Status TargetParser::read_member(std::string_view name, const Value& value) {
 // TVM's rule: the given keys, else the device and the keys of the kind; each once.
 void TargetParser::complete_keys() {
   std::vector<std::string> all = std::move(data_.keys);
-  if (auto it = data_.attrs.find("device"); it != data_.attrs.end()) all.push_back(std::get<std::string>(it->second));
+  auto device = data_.attrs.find("device");
+  const std::string* name = device == data_.attrs.end() ? nullptr : std::get_if<std::string>(&device->second);
+  if (name) all.push_back(*name);
   if (!has_keys_) {
     for (std::string& key : info_ ? target::split_words(info_->keys) : std::vector<std::string>{data_.kind}) all.push_back(std::move(key));
   }
@@ -253,11 +259,11 @@ void TargetParser::complete_keys() {
   }
 }
 
-Result<Target> TargetParser::from_value(const Value& value, int depth) {
+Result<Target> TargetParser::from_value(const Value& value, int depth, bool live) {
   if (depth > kMaxDepth) return invalid("a target is nested more than " + std::to_string(kMaxDepth) + " deep");
   if (value.kind == Value::Kind::kString) return from_text(value.string, depth);
   if (!is_map(value)) return invalid("a target must be a string or a map, got " + std::string(kind_word(value)));
-  TargetParser parser(depth);
+  TargetParser parser(depth, live);
   if (Status s = parser.read_kind(value); !s) return s.error();
   bool has_kind = false;
   for (const KeyValue& item : value.map) {
@@ -449,5 +455,12 @@ Result<Target> TargetParser::from_text(std::string_view text, int depth) {
 Result<Target> Target::parse(std::string_view text) { return TargetParser::from_text(text, 0); }
 
 Result<Target> target_from_value(const ir::Value& value) { return TargetParser::from_value(value, 0); }
+
+Result<Target> live_target_from_json(std::string_view json) {
+  Arena arena;
+  Result<Value> value = read_json(json, arena);
+  if (!value) return value.error();
+  return TargetParser::from_value(*value, 0, /*live=*/true);
+}
 
 }  // namespace kiln

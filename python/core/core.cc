@@ -1,0 +1,82 @@
+#include "core.h"
+
+#include <dlfcn.h>
+
+#include <atomic>
+
+#include "cli/cli.h"
+#include "registry/ffi_bridge.h"
+
+namespace kiln::python {
+
+static std::atomic<bool> interpreter_runs = true;
+
+bool python_runs() { return interpreter_runs.load(std::memory_order_acquire); }
+
+Hooks& hooks() {
+  static auto* instance = new Hooks;
+  return *instance;
+}
+
+nb::str text(std::string_view utf8) {
+  return nb::steal<nb::str>(PyUnicode_DecodeUTF8(utf8.data(), static_cast<Py_ssize_t>(utf8.size()), "replace"));
+}
+
+std::string class_name(nb::handle object) { return nb::cast<std::string>(object.type().attr("__name__")); }
+
+std::string describe(const nb::python_error& error) {
+  nb::object words = nb::steal(PyObject_Str(error.value().ptr()));
+  if (!words.is_valid()) PyErr_Clear();
+  std::string name = nb::cast<std::string>(error.type().attr("__name__"));
+  std::string what = words.is_valid() ? nb::cast<std::string>(words) : "";
+  return what.empty() ? name : name + ": " + what;
+}
+
+void raise(const Error& error, nb::handle cause) {
+  nb::object e = hooks().error(text(error.message), text(code_name(error.code)), text(error.place), text(error.hint));
+  if (cause.is_valid()) PyException_SetCause(e.ptr(), nb::borrow(cause).release().ptr());
+  PyErr_SetObject(e.type().ptr(), e.ptr());
+  throw nb::python_error();
+}
+
+static int run_command(const std::vector<std::string>& args) {
+  std::vector<const char*> argv;
+  for (const std::string& arg : args) argv.push_back(arg.c_str());
+  argv.push_back(nullptr);
+  return without_gil([&] { return cli::main(static_cast<int>(args.size()), argv.data()); });
+}
+
+static void set_hooks(nb::kwargs given) {
+  Hooks& h = hooks();
+  std::pair<const char*, nb::object*> all[] = {
+      {"error", &h.error},
+      {"record", &h.record},
+      {"target_json", &h.target_json},
+      {"live_json", &h.live_json},
+      {"module_json", &h.module_json},
+      {"to_tvm_ffi", &h.to_tvm_ffi},
+      {"import_backend", &h.import_backend},
+      {"can_import", &h.can_import},
+      {"manifests", &h.manifests},
+  };
+  for (auto& [name, slot] : all) {
+    if (given.contains(name)) *slot = given[name];
+  }
+}
+
+NB_MODULE(_core, m) {
+  nb::set_leak_warnings(false);  // the registry keeps its entries for ever
+  m.doc() = "Kiln's registry, importer and driver; use the modules `kiln` and `kiln.device_codegen`.";
+  // Plug-ins in C take tvm-ffi's functions from the process, so its library must be visible to all.
+  dlopen("libtvm_ffi.so", RTLD_LAZY | RTLD_NOLOAD | RTLD_GLOBAL);
+  bind_target(m);
+  bind_modules(m);
+  bind_codegens(m);
+  bind_loading(m);
+  m.def("set_hooks", &set_hooks);
+  m.def("run_command", &run_command);
+  m.def("stop", [] { interpreter_runs.store(false, std::memory_order_release); });
+  if (Status s = registry::register_ffi_globals(); !s) throw nb::import_error(s.error().to_string().c_str());
+}
+
+}  // namespace kiln::python

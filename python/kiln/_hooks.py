@@ -1,0 +1,148 @@
+"""What the extension asks Python for. Nothing here imports a compiler: its objects bring their own modules."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import json
+import os
+import sys
+
+_loaded: set[str] = set()
+
+
+class _OnPath:
+    """Puts a folder first on sys.path while a module of it is looked for."""
+
+    def __init__(self, folder: str):
+        self.folder = folder
+
+    def __enter__(self):
+        if self.folder:
+            sys.path.insert(0, self.folder)
+
+    def __exit__(self, *_):
+        if self.folder in sys.path:
+            sys.path.remove(self.folder)
+
+
+def import_backend(module: str, folder: str) -> None:
+    """Imports a backend; one that was loaded before runs again."""
+    with _OnPath(folder):
+        importlib.invalidate_caches()  # it may have been written a moment ago
+        if module in _loaded and module in sys.modules:
+            importlib.reload(sys.modules[module])
+        else:
+            importlib.import_module(module)
+    _loaded.add(module)
+
+
+def can_import(module: str, folder: str) -> bool:
+    """Whether the module's package is there; only that is looked for, since looking further would import it."""
+    with _OnPath(folder):
+        try:
+            return importlib.util.find_spec(module.partition(".")[0]) is not None
+        except (ImportError, ValueError):
+            return False
+
+
+def manifests() -> list[tuple[str, str, str]]:
+    """(text, place, source) of the manifest that each entry point of the group `kiln.backends` brings."""
+    from importlib.metadata import entry_points
+
+    if sys.version_info >= (3, 10):
+        points = entry_points(group="kiln.backends")
+    else:
+        points = entry_points().get("kiln.backends", [])
+    return [_manifest(point) for point in sorted(set(points), key=lambda p: (p.name, p.value))]
+
+
+def _manifest(point) -> tuple[str, str, str]:
+    source = f"entry point {point.name}"
+    try:
+        path = os.path.join(_folder(point.value.partition(":")[0].strip()), "manifest.json")
+        with open(path, encoding="utf-8") as file:
+            return file.read(), path, source
+    except Exception as error:  # whatever a package does wrong is told, and leaves the other entry points alone
+        return "", f"{source} = {point.value}: {error}", source
+
+
+def _folder(module: str) -> str:
+    """The folder of a package, or of the package that a module is in, found without importing any of it."""
+    top, *rest = module.split(".")
+    spec = importlib.util.find_spec(top)
+    if spec is None or not spec.submodule_search_locations:
+        raise ModuleNotFoundError(f"there is no package {top!r}")
+    for root in spec.submodule_search_locations:
+        folder = os.path.join(root, *rest)
+        if os.path.isdir(folder):
+            return folder
+        if os.path.isfile(folder + ".py"):
+            return os.path.dirname(folder)
+    raise ModuleNotFoundError(f"there is no module {module!r}")
+
+
+def target_json(target: dict) -> str:
+    """A target's dict as JSON."""
+    return json.dumps(_plain(target))
+
+
+def _plain(value):
+    if isinstance(value, (bool, int, float, str)) or value is None:
+        return value
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if hasattr(value, "to_json") and hasattr(value, "kind"):
+        return json.loads(value.to_json())
+    raise TypeError(f"a target cannot hold a {type(value).__name__}")
+
+
+def live_json(target) -> str | None:
+    """A live target as JSON, from the attributes that every version of TVM's Target has; None when it has no kind."""
+    tree = _live(target)
+    return None if tree is None else json.dumps(tree)
+
+
+def _live(target):
+    name = getattr(getattr(target, "kind", None), "name", None)
+    if not isinstance(name, str):
+        return None
+    attrs = getattr(target, "attrs", None) or {}
+    tree = {str(key): _attribute(value) for key, value in attrs.items()}
+    keys = getattr(target, "keys", None)
+    tree["kind"] = str(name)
+    tree["tag"] = str(getattr(target, "tag", None) or "")
+    if keys is not None and not callable(keys):
+        tree["keys"] = [str(key) for key in keys]
+    host = getattr(target, "host", None)
+    if host is not None:
+        tree["host"] = _live(host)
+    return tree
+
+
+def _attribute(value):
+    """An attribute's value; None, which is left out, for what no text form of a target has."""
+    if isinstance(value, (bool, int, float)):
+        return value
+    if isinstance(value, str):
+        return str(value)
+    try:
+        return [str(item) for item in value]
+    except TypeError:
+        return None
+
+
+def module_json(module) -> str:
+    """A live IRModule as its saved JSON."""
+    import tvm_ffi
+
+    return str(tvm_ffi.get_global_func("ffi.ToJSONGraphString")(module, None))
+
+
+def to_tvm_ffi(handle: int):
+    """The tvm_ffi.Module of a module's handle."""
+    import tvm_ffi
+
+    return tvm_ffi.get_global_func("kiln.module_from_handle")(handle)
