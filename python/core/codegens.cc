@@ -106,36 +106,57 @@ static void register_record(const std::string& kind, nb::object record, bool ove
 
 // ---- resolving -------------------------------------------------------------------------------------------------
 
-// The kind's entries, loaded. A thread that holds the GIL never waits for a load, since the loading thread may need the GIL.
-static const registry::EntryList& loaded_entries(registry::KindSlot& slot) {
-  if (slot.needs_loading()) {
-    take_import_error();
-    Status status = without_gil([&] { return registry::load_pending(slot); });
-    if (!status) raise(status.error(), take_import_error());
+// Loads the kind's pending backends. A thread that holds the GIL never waits for a load, since the loading thread may need the GIL.
+static void load(registry::KindSlot& slot, unsigned* loads) {
+  take_import_error();
+  Status status = without_gil([&] { return registry::load_pending(slot, nullptr, loads); });
+  nb::object cause = take_import_error();
+  if (status) return;
+  if (cause.is_valid() &&
+      !PyErr_GivenExceptionMatches(cause.ptr(), PyExc_Exception)) {  // KeyboardInterrupt and its like end more than a load
+    PyErr_SetObject(cause.type().ptr(), cause.ptr());
+    throw nb::python_error();
   }
-  return slot.list();
+  raise(status.error(), cause);
+}
+
+// Asks the kind's entries one after another until `done(entry)`, and again when a load was changing the list meanwhile: a backend that
+// loads again is without its codegens for a moment.
+template <class Begin, class Done>
+static void walk(registry::KindSlot& slot, Begin begin, Done done) {
+  for (int attempt = 0; attempt < 100; ++attempt) {
+    unsigned loads = slot.loads.load(std::memory_order_acquire);
+    if (slot.needs_loading()) load(slot, &loads);
+    begin();
+    for (const registry::Entry* entry : slot.list()) {
+      if (done(entry->codegen)) return;
+    }
+    if (slot.loads.load(std::memory_order_acquire) == loads) return;
+  }
 }
 
 static nb::object resolve(nb::handle object) {
   nb::object target = target_object(object);
   const Target& t = as_target(target);
-  const registry::EntryList& entries = loaded_entries(*t.slot());
+  const DeviceCodegen* match = nullptr;
   Resolution resolution(t, object);
-  for (const registry::Entry* entry : entries) {
-    if (entry->codegen.matches(t)) return record_of(&entry->codegen);
-  }
-  raise(registry::none_matches(*t.slot()));
+  walk(
+      *t.slot(), [] {}, [&](const DeviceCodegen& codegen) { return codegen.matches(t) ? (match = &codegen, true) : false; });
+  if (!match) raise(registry::none_matches(*t.slot()));
+  return record_of(match);
 }
 
 static nb::list allowed(nb::handle object) {
   nb::object target = target_object(object);
   const Target& t = as_target(target);
-  const registry::EntryList& entries = loaded_entries(*t.slot());
-  Resolution resolution(t, object);
   nb::list names;
-  for (const registry::Entry* entry : entries) {
-    if (entry->codegen.matches(t)) names.append(text(entry->codegen.name));
-  }
+  Resolution resolution(t, object);
+  walk(
+      *t.slot(), [&] { names.clear(); },
+      [&](const DeviceCodegen& codegen) {
+        if (codegen.matches(t)) names.append(text(codegen.name));
+        return false;
+      });
   return names;
 }
 

@@ -1,0 +1,285 @@
+"""What users of kiln.device_codegen rely on."""
+
+import dataclasses
+import inspect
+import itertools
+import os
+import subprocess
+import sys
+import threading
+import types
+
+import pytest
+
+import kiln
+from kiln import device_codegen as dc
+
+CORPUS = os.path.join(os.path.dirname(__file__), "..", "corpus", "corpus", "c", "gemm_cpu_256")
+MODULE = os.path.join(CORPUS, "device.json.gz")
+counter = itertools.count()
+
+
+@pytest.fixture
+def kind():
+    """A target kind that nobody has used yet."""
+    return f"pytest_kind_{next(counter)}"
+
+
+def record(name="a", **fields):
+    return dc.DeviceCodegen(name, **fields)
+
+
+def test_the_module_has_exactly_the_names_of_the_drop_in():
+    names = {
+        "DeviceCodegenFunc", "TargetPredicate", "DeviceCodegen", "global_func_device_codegen", "register_device_codegen",
+        "register_lazy_device_codegen", "allowed_device_codegens_for_target", "resolve_device_codegen",
+    }  # fmt: skip
+    assert set(dc.__all__) == names
+
+
+def test_signatures():
+    def shape(function):
+        return [(p.name, p.kind.name, p.default) for p in inspect.signature(function).parameters.values()]
+
+    empty, positional = inspect.Parameter.empty, "POSITIONAL_OR_KEYWORD"
+    assert shape(dc.register_device_codegen) == [
+        ("target_kind", positional, empty), ("codegen", positional, empty), ("override", "KEYWORD_ONLY", False)
+    ]  # fmt: skip
+    assert shape(dc.register_lazy_device_codegen) == [("target_kind", positional, empty), ("import_path", positional, empty)]
+    assert shape(dc.DeviceCodegen.lower)[-1] == ("compile_device", "KEYWORD_ONLY", empty)
+    assert shape(dc.resolve_device_codegen) == [("target", positional, empty)]
+    assert shape(dc.allowed_device_codegens_for_target) == [("target", positional, empty)]
+
+
+def test_the_record_is_a_frozen_dataclass():
+    a = record(build=print)
+    assert a == record(build=print) and hash(a) == hash(record(build=print)) and a != record()
+    assert dataclasses.replace(a, name="b").build is print
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        a.name = "b"
+
+
+def test_resolve_gives_the_registered_object(kind):
+    first, second = record("a", supports_target=lambda t: False), record("b")
+    assert dc.register_device_codegen(kind, first) is first
+    dc.register_device_codegen(kind, second)
+    assert dc.resolve_device_codegen(kind) is second
+    assert dc.resolve_device_codegen(kiln.Target(kind)) is second
+    assert dc.resolve_device_codegen({"kind": kind}) is second
+    assert dc.allowed_device_codegens_for_target(kind) == ["b"]
+
+
+def test_override_replaces_and_appends(kind):
+    dc.register_device_codegen(kind, record("a"))
+    dc.register_device_codegen(kind, record("b"))
+    with pytest.raises(kiln.KilnError) as error:
+        dc.register_device_codegen(kind, record("a"))
+    assert str(error.value) == f"device codegen 'a' for target '{kind}' is already registered"
+    new = record("a")
+    dc.register_device_codegen(kind, new, override=True)
+    assert dc.allowed_device_codegens_for_target(kind) == ["b", "a"]
+
+
+def test_texts_of_errors(kind):
+    dc.register_device_codegen(kind, record("n", supports_target=lambda t: False))
+    with pytest.raises(ValueError) as error:
+        dc.resolve_device_codegen(kind)
+    assert str(error.value) == f"no device codegen matches target '{kind}', available: n"
+    assert error.value.code == "no_codegen"
+    with pytest.raises(ValueError, match="no device codegen matches target 'hexagon', available: <none>"):
+        dc.resolve_device_codegen("hexagon")
+    for compile_device, mode in ((True, "with"), (False, "without")):
+        with pytest.raises(ValueError) as error:
+            record("n").lower(None, "llvm", compile_device=compile_device)
+        assert str(error.value) == f"device codegen 'n' for target 'llvm' does not support lowering {mode} compilation"
+
+
+def test_wrong_types(kind):
+    calls = [
+        (lambda: dc.resolve_device_codegen(3), "got int"),
+        (lambda: dc.register_device_codegen(3, record()), "target_kind must be a str, got int"),
+        (lambda: dc.register_device_codegen(kind, "a"), "codegen must be a DeviceCodegen, got str"),
+        (lambda: dc.register_device_codegen(kind, record(build=3)), "codegen.build must be callable or None, got int"),
+        (lambda: dc.register_lazy_device_codegen(kind, None), "import_path must be a str, got NoneType"),
+    ]
+    for call, words in calls:
+        with pytest.raises(TypeError, match=words):
+            call()
+
+
+def test_lower_passes_objects_as_they_are():
+    module, target, result = object(), object(), object()
+    seen = []
+    assert record(build=lambda m, t: seen.append((m, t)) or result).lower(module, target, compile_device=True) is result
+    assert seen[0][0] is module and seen[0][1] is target
+
+
+def test_predicates_get_the_object_that_was_asked_about(kind):
+    seen = []
+    dc.register_device_codegen(kind, record(supports_target=lambda t: seen.append(t) or True))
+    live = types.SimpleNamespace(kind=types.SimpleNamespace(name=kind), attrs={"x": 1}, keys=["k"], tag="", host=None)
+    dc.resolve_device_codegen(live)
+    dc.allowed_device_codegens_for_target(live)
+    assert seen[0] is live and seen[1] is live
+    kiln.explain(kind)
+    assert isinstance(seen[2], kiln.Target)
+
+
+def test_exceptions_of_callbacks_come_back_as_they_were(kind):
+    boom = KeyError("boom")
+
+    def fail(*_):
+        raise boom
+
+    dc.register_device_codegen(kind, record("a", supports_target=fail))
+    for call in (dc.resolve_device_codegen, dc.allowed_device_codegens_for_target):
+        with pytest.raises(KeyError) as error:
+            call(kind)
+        assert error.value is boom
+    dc.register_device_codegen(kind, record("a", build=fail), override=True)
+    with pytest.raises(KeyError) as error:
+        kiln.build(MODULE, kind)  # through C++
+    assert error.value is boom
+    assert dc.allowed_device_codegens_for_target(kind) == ["a"]
+
+
+def test_cpp_calls_codegens_of_python(kind):
+    c = dc.resolve_device_codegen("c")
+    dc.register_device_codegen(kind, record("relay", build=lambda m, t: c.lower(m, "c", compile_device=True)))
+    built = kiln.build(MODULE, kind)
+    assert built.functions == ["naive_kernel"]
+    assert "naive_kernel" in built.inspect_source()
+    assert callable(built["naive_kernel"])
+    dc.register_device_codegen(kind, record("relay", build=lambda m, t: 3), override=True)
+    with pytest.raises(kiln.KilnError, match="device codegen 'relay' must return a kiln.Module or a tvm_ffi.Module, it returned int"):
+        kiln.build(MODULE, kind)
+
+
+def test_records_of_cpp_entries():
+    c = dc.resolve_device_codegen("c")
+    assert c.name == "c" and c is dc.resolve_device_codegen("c") and c.matches("c")
+    assert "naive_kernel" in c.lower(kiln.IRModule.load(MODULE), "c", compile_device=False).inspect_source()
+
+
+def test_targets():
+    target = kiln.Target({"kind": "cuda", "arch": "sm_90a", "host": {"kind": "c"}})
+    assert target.kind.name == "cuda" and list(target.keys) == ["cuda", "gpu"] and target.tag == ""
+    assert dict(target.attrs) == {"arch": "sm_90a"} and target.host.kind.name == "c"
+    assert kiln.Target(target.to_json()) == target and hash(kiln.Target(target.to_json())) == hash(target)
+    assert str(kiln.Target("cuda -arch=sm_90a")) == "cuda -arch=sm_90a -keys=cuda,gpu"
+    with pytest.raises(kiln.KilnError, match="target 'cudaa' is not known") as error:
+        kiln.Target("cudaa")
+    assert "did you mean 'cuda'" in error.value.hint
+
+
+def test_live_targets_keep_unknown_attributes():
+    kind = types.SimpleNamespace(name="cuda")
+    live = types.SimpleNamespace(kind=kind, attrs={"brand_new": 7, "feature.x": True}, keys=["cuda"], tag="", host=None)
+    assert dict(kiln.Target(live).attrs) == {"brand_new": 7, "feature.x": True}
+
+
+def write_backend(folder, name, text):
+    (folder / f"{name}.py").write_text("from kiln import device_codegen as dc\n" + text)
+
+
+def test_lazy_modules_load_once_and_again_when_asked(kind, tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(tmp_path))
+    name = f"lazy_{kind}"
+    write_backend(tmp_path, name, f"dc.register_device_codegen({kind!r}, dc.DeviceCodegen('lazy'))\n")
+    dc.register_lazy_device_codegen(kind, name)
+    first = dc.resolve_device_codegen(kind)
+    assert first.name == "lazy" and dc.resolve_device_codegen(kind) is first
+    dc.register_lazy_device_codegen(kind, name)
+    assert dc.resolve_device_codegen(kind) is not first
+    assert dc.allowed_device_codegens_for_target(kind) == ["lazy"]
+
+
+def test_a_lazy_load_that_fails_leaves_no_trace_and_is_tried_again(kind, tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(tmp_path))
+    name = f"failing_{kind}"
+    dc.register_lazy_device_codegen(kind, name)
+    register = f"dc.register_device_codegen({kind!r}, dc.DeviceCodegen('half'))\n"
+    with pytest.raises(kiln.KilnError, match=f"backend '{name}' for target '{kind}' did not load: ModuleNotFoundError") as error:
+        dc.resolve_device_codegen(kind)
+    assert isinstance(error.value.__cause__, ModuleNotFoundError)
+    write_backend(tmp_path, name, register + "raise RuntimeError('no device')\n")
+    with pytest.raises(kiln.KilnError, match="RuntimeError: no device") as error:
+        dc.resolve_device_codegen(kind)
+    assert isinstance(error.value.__cause__, RuntimeError)
+    write_backend(tmp_path, name, register)
+    assert dc.resolve_device_codegen(kind).name == "half"
+
+
+def test_other_threads_go_on_while_a_module_loads(kind, tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(tmp_path))
+    name = f"slow_{kind}"
+    gate, started = threading.Event(), threading.Event()
+    monkeypatch.setattr(sys.modules[__name__], "slow", (gate, started), raising=False)
+    monkeypatch.setitem(sys.modules, f"gates_{kind}", sys.modules[__name__])
+    write_backend(
+        tmp_path,
+        name,
+        f"import gates_{kind} as gates\ngates.slow[1].set()\nassert gates.slow[0].wait(20)\n"
+        f"dc.register_device_codegen({kind!r}, dc.DeviceCodegen('slow'))\n",
+    )
+    dc.register_lazy_device_codegen(kind, name)
+    results = []
+    threads = [threading.Thread(target=lambda: results.append(dc.resolve_device_codegen(kind))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    assert started.wait(20)
+    assert dc.resolve_device_codegen("c").name == "c"  # neither the GIL nor a lock is held by those who wait
+    gate.set()
+    for thread in threads:
+        thread.join(20)
+    assert len(results) == 4 and all(r is results[0] for r in results)
+
+
+def run(code, **env):
+    return subprocess.run([sys.executable, "-c", code], env={**os.environ, **env}, capture_output=True, text=True, timeout=60)
+
+
+def test_the_command_sees_what_python_registered(kind):
+    code = (
+        "from kiln import _core, device_codegen as dc\n"
+        f"dc.register_device_codegen({kind!r}, dc.DeviceCodegen('mine'))\n"
+        f"raise SystemExit(_core.run_command(['kiln', 'resolve', {kind!r}]))"
+    )
+    done = run(code)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "mine\n", "")
+
+
+def test_a_python_backend_with_a_manifest(kind, tmp_path):
+    write_backend(tmp_path, "manifest_backend", f"dc.register_device_codegen({kind!r}, dc.DeviceCodegen('from_manifest'))\n")
+    (tmp_path / "manifest.json").write_text(
+        f'{{"name": "pytest_{kind}", "kinds": ["{kind}"], "description": "a test", "python": "manifest_backend"}}'
+    )
+    done = run(f"import sys; sys.argv[1:] = ['resolve', {kind!r}]; from kiln.__main__ import main; sys.exit(main())",
+               KILN_BACKEND_PATH=str(tmp_path))  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr) == (0, "from_manifest\n", "")
+
+
+def test_entry_points(kind, tmp_path):
+    info = tmp_path / "some_backend-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: some-backend\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[kiln.backends]\nsome = some_backend\nbroken = not_there\n")
+    package = tmp_path / "some_backend"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    write_backend(package, "codegen", f"dc.register_device_codegen({kind!r}, dc.DeviceCodegen('by_entry_point'))\n")
+    (package / "manifest.json").write_text(
+        f'{{"name": "some", "kinds": ["{kind}"], "description": "a test", "python": "some_backend.codegen"}}'
+    )
+    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    code = f"import sys; sys.argv[1:] = %r; from kiln.__main__ import main; sys.exit(main())"
+    done = run(code % ["resolve", kind], PYTHONPATH=path)
+    assert (done.returncode, done.stdout) == (0, "by_entry_point\n"), done.stderr
+    done = run(code % ["list"], PYTHONPATH=path)
+    assert "entry point some" in done.stdout
+    assert "there is no package 'not_there'" in done.stderr
+
+
+def test_the_interpreter_ends_with_entries_registered(kind):
+    done = run(f"from kiln import device_codegen as dc; dc.register_device_codegen({kind!r}, dc.DeviceCodegen('a', build=print))")
+    assert (done.returncode, done.stderr) == (0, "")
