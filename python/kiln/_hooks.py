@@ -135,9 +135,12 @@ def _attribute(value):
 
 
 def module_json(module) -> str:
-    """A live IRModule as its saved JSON."""
+    """A live IRModule as its saved JSON, or as TVMScript where saving would end the process."""
     import tvm_ffi
 
+    version = tuple(int(part) for part in tvm_ffi.__version__.split(".")[:3] if part.isdigit())
+    if version >= (0, 1, 15):  # with this tvm-ffi, TVM 0.27 crashes when it saves an expression
+        return str(module.script())
     return str(tvm_ffi.get_global_func("ffi.ToJSONGraphString")(module, None))
 
 
