@@ -39,7 +39,7 @@ nb::object to_tvm_ffi(const Module& module) { return hooks().to_tvm_ffi(nb::int_
 static Module build(nb::handle module, nb::handle target, nb::handle codegen, bool compile) {
   IRModule ir = ir_module_of(module);
   driver::BuildOptions options;
-  if (!target.is_none()) options.target = as_target(target_object(target)).to_json();
+  if (!target.is_none()) options.parsed_target = as_target(target_object(target));
   if (!codegen.is_none()) options.codegen = nb::cast<std::string>(codegen);
   options.compile = compile;
   return value_or_raise(without_gil([&] { return driver::build(ir, options); })).module;

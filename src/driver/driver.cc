@@ -28,7 +28,9 @@ Result<BuildResult> build(const IRModule& module, const BuildOptions& options, s
   std::vector<Error> faults = ir::verify(module.ir(), 1);
   if (!faults.empty()) return faults[0];
   clock.step("verify");
-  auto target = options.target ? Target::parse(*options.target) : target_of(module);
+  auto target = options.parsed_target ? Result<Target>(*options.parsed_target)
+                : options.target      ? Target::parse(*options.target)
+                                      : target_of(module);
   if (!target) return target.error();
   auto codegen = choose_device_codegen(*target, options.codegen);
   if (!codegen) return codegen.error();

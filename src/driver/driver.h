@@ -15,9 +15,10 @@ struct Timing {
 };
 
 struct BuildOptions {
-  std::optional<std::string> target;   // text form; absent: the target attribute of the module's functions
-  std::optional<std::string> codegen;  // name of the entry to use instead of the first that matches
-  bool compile = true;                 // false: source is enough; a codegen that can only compile does so all the same
+  std::optional<std::string> target;                   // text form; absent: the target attribute of the module's functions
+  std::optional<std::string> codegen;                  // name of the entry to use instead of the first that matches
+  bool compile = true;                                 // false: source is enough; a codegen that can only compile does so all the same
+  std::optional<Target> parsed_target = std::nullopt;  // in place of `target`
 };
 
 struct BuildResult {

@@ -283,3 +283,9 @@ def test_entry_points(kind, tmp_path):
 def test_the_interpreter_ends_with_entries_registered(kind):
     done = run(f"from kiln import device_codegen as dc; dc.register_device_codegen({kind!r}, dc.DeviceCodegen('a', build=print))")
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_build_takes_live_targets_with_unknown_attributes():
+    name = types.SimpleNamespace(name="c")
+    live = types.SimpleNamespace(kind=name, attrs={"brand_new": 7}, keys=["cpu"], tag="", host=None)
+    assert kiln.build(MODULE, live).functions == ["naive_kernel"]
