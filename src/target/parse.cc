@@ -107,7 +107,8 @@ static bool is_map(const Value& value) { return value.kind == Value::Kind::kMap 
 
 class TargetParser {
  public:
-  // A string is one of the text forms; anything else must be a map. `live`: a compiler's own target, whose attributes are taken as they are.
+  // A string is one of the text forms; anything else must be a map. `live`: a compiler's own target, whose attributes are taken as they
+  // are.
   static Result<Target> from_value(const Value& value, int depth, bool live = false);
   static Result<Target> from_text(std::string_view text, int depth);
 

@@ -289,3 +289,38 @@ def test_build_takes_live_targets_with_unknown_attributes():
     name = types.SimpleNamespace(name="c")
     live = types.SimpleNamespace(kind=name, attrs={"brand_new": 7}, keys=["cpu"], tag="", host=None)
     assert kiln.build(MODULE, live).functions == ["naive_kernel"]
+
+
+def test_other_languages_and_python_share_the_registry(kind):
+    import tvm_ffi
+
+    dc.register_device_codegen(kind, record("mine", supports_target=lambda t: isinstance(t, kiln.Target)))
+    assert tvm_ffi.get_global_func("kiln.resolve_device_codegen")(kind) == "mine"
+    register = tvm_ffi.get_global_func("kiln.register_device_codegen")
+    register(kind, "theirs", tvm_ffi.convert(lambda m, t: 3), None, None, False)
+    assert dc.allowed_device_codegens_for_target(kiln.Target(kind)) == ["mine", "theirs"]
+
+
+def test_global_functions_as_codegens(kind):
+    import tvm_ffi
+
+    name = f"pytest.{kind}"
+    build = dc.global_func_device_codegen(name)  # looked up when called
+    with pytest.raises(kiln.KilnError, match=f"global function '{name}' is not registered"):
+        build(kiln.IRModule.load(MODULE), "c")
+    made = dc.resolve_device_codegen("c").lower(kiln.IRModule.load(MODULE), "c", compile_device=True).to_tvm_ffi()
+    tvm_ffi.register_global_func(name, lambda m, t: made)
+    dc.register_device_codegen(kind, record("by_name", build=build))
+    assert kiln.build(MODULE, kind).functions == ["naive_kernel"]
+
+
+def test_stubs_and_extension_agree():
+    stub = open(os.path.join(os.path.dirname(kiln.__file__), "_core.pyi"), encoding="utf-8").read()
+    for cls in (kiln.Target, kiln.IRModule, kiln.Module):
+        public = [n for n in vars(cls) if not n.startswith("_")]
+        assert public and all(f"def {n}(" in stub for n in public), cls
+
+
+def test_config_names_folders_of_the_package():
+    done = subprocess.run([sys.executable, "-m", "kiln.config", "--libdir"], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0 and done.stdout.strip().endswith(os.path.join("kiln", "lib"))
