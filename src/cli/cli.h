@@ -28,6 +28,14 @@ struct RunArgs {
 };
 int run(const RunArgs& args);
 
+struct ConformanceArgs {
+  std::string codegen, target, filter, show, markdown;
+  uint64_t seed = 0;
+  int jobs = 0;
+  bool json = false;
+};
+int conformance_verb(const ConformanceArgs& args);
+
 int print(const std::string& module, bool json);
 int verify(const std::vector<std::string>& modules, bool round_trip, bool json);
 int list(bool json);

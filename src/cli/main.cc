@@ -49,6 +49,19 @@ void add_run(CLI::App& app, RunArgs& a) {
   c->footer("Examples:\n  kiln run tests/corpus/corpus/c/gemm_cpu_256\n  kiln run tests/corpus --json\n  kiln run gemm --repeat 20");
 }
 
+void add_conformance(CLI::App& app, ConformanceArgs& a) {
+  CLI::App* c = app.add_subcommand("conformance", "Check a device codegen against the reference: every operator, dtype and vector width");
+  c->add_option("NAME", a.codegen, "device codegen (default: every one that can run here)");
+  c->add_option("--target", a.target, "target to build for (default: the first kind that the codegen serves)")->envname("KILN_TARGET");
+  c->add_option("--filter", a.filter, "only cells whose name, row or group contains this text")->envname("KILN_FILTER");
+  c->add_option("--show", a.show, "print the module of a cell, and run nothing");
+  c->add_option("--markdown", a.markdown, "also write the matrix to this file");
+  c->add_option("--seed", a.seed, "of the random inputs")->envname("KILN_SEED");
+  c->add_option("--jobs", a.jobs, "processes at a time (default: the number of cores)")->check(CLI::Range(1, 1024))->envname("KILN_JOBS");
+  c->add_flag("--json", a.json, "print one JSON object a cell on a line")->envname("KILN_JSON");
+  c->footer("Examples:\n  kiln conformance c\n  kiln conformance c --filter Cast\n  kiln conformance c --show add_float32_x4");
+}
+
 int usage(const char* what, int argc, const char* const* argv) {
   bool json = false;
   for (int i = 1; i < argc; ++i) json = json || std::string_view(argv[i]) == "--json";
@@ -85,12 +98,14 @@ int kiln::cli::main(int argc, const char* const* argv) {
 
   BuildArgs build_args;
   RunArgs run_args;
+  ConformanceArgs conformance_args;
   std::string module, target;
   std::vector<std::string> modules;
   bool json = false, round_trip = false, explain = false;
 
   add_build(app, build_args);
   add_run(app, run_args);
+  add_conformance(app, conformance_args);
   CLI::App* print_verb = app.add_subcommand("print", "Print a module as TVMScript");
   print_verb->add_option("MODULE", module, "module file, or -")->required();
   print_verb->footer("Example:\n  kiln print gemm.json.gz | less");
@@ -120,11 +135,12 @@ int kiln::cli::main(int argc, const char* const* argv) {
       [&] {
         if (app.got_subcommand("build")) return build(build_args);
         if (app.got_subcommand("run")) return run(run_args);
+        if (app.got_subcommand("conformance")) return conformance_verb(conformance_args);
         if (*print_verb) return print(module, json);
         if (*verify_verb) return verify(modules, round_trip, json);
         if (*list_verb) return list(json);
         if (*resolve_verb) return resolve(target, explain, json);
         return doctor(json);
       },
-      json || build_args.json || run_args.json);
+      json || build_args.json || run_args.json || conformance_args.json);
 }
