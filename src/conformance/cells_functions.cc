@@ -93,7 +93,7 @@ std::vector<Function> exact() {
       {Op::tirx_isfinite, {any()}, 0, Types::kFloats, Result::kBool},
       {Op::tl_max_nan, {one_zero(any()), one_zero(any())}},
       {Op::tl_min_nan, {one_zero(any()), one_zero(any())}},
-      {Op::tl_clamp, {one_zero(any()), one_zero(range(-4, -1)), one_zero(range(1, 4))}, 0, Types::kNumbers},
+      {Op::tl_clamp, {one_zero(any()), one_zero(range(-4, 1)), one_zero(range(1, 4))}, 0, Types::kNumbers},
       {Op::tl_fmul, {any(), any()}},
       {Op::tl_ieee_add, {any(), any()}, 0, Types::kWideFloats, Result::kSame, ", \"rn\""},
       {Op::tl_ieee_sub, {any(), any()}, 0, Types::kWideFloats, Result::kSame, ", \"rn\""},

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 
 namespace kiln::conformance {
@@ -61,6 +62,34 @@ Matrix matrix_of(const Report& r) {
   return m;
 }
 
+// Columns that a row of the group has, with the width of the widest entry.
+std::vector<std::pair<std::string, size_t>> columns_of(const Matrix& m, const std::string& group) {
+  std::vector<std::pair<std::string, size_t>> columns;
+  for (const std::string& c : m.columns) {
+    size_t width = 0;
+    for (const RowMarks& row : m.rows) {
+      if (auto it = row.marks.find(c); row.group == group && it != row.marks.end()) width = std::max({width, it->second.size(), c.size()});
+    }
+    if (width) columns.emplace_back(c, width);
+  }
+  return columns;
+}
+
+// The reason with vectors named by their element ("float16x4" is "float16"), so that a refusal at every width is one.
+std::string without_lanes(std::string_view reason) {
+  std::string out;
+  for (size_t at = 0; at < reason.size();) {
+    size_t end = at;
+    while (end < reason.size() && (std::isalnum(static_cast<unsigned char>(reason[end])) || reason[end] == '_')) ++end;
+    std::string_view word = reason.substr(at, end - at);
+    auto t = ir::parse_dtype(word);
+    out += t && t->is_vector() ? ir::to_string(t->element()) : std::string(word);
+    if (end < reason.size()) out += reason[end++];
+    at = end;
+  }
+  return out;
+}
+
 // Cells of one state by reason, the most frequent first.
 struct Reason {
   std::string text;
@@ -70,11 +99,14 @@ std::vector<Reason> reasons(const Report& r, State state) {
   std::vector<Reason> all;
   std::map<std::string, size_t> index;
   for (size_t i = 0; i < r.cells->size(); ++i) {
+    const Cell& c = (*r.cells)[i];
     const CellResult& result = (*r.results)[i];
     if (result.state != state) continue;
-    auto [at, is_new] = index.emplace(result.reason, all.size());
-    if (is_new) all.push_back({result.reason, {}});
-    all[at->second].cells.push_back((*r.cells)[i].name);
+    // Failures differ in their numbers: those of a row are shown as one, with the first one's.
+    std::string text = state == State::kFailed ? c.row + ": " + result.reason : without_lanes(result.reason);
+    auto [at, is_new] = index.emplace(state == State::kFailed ? c.row : text, all.size());
+    if (is_new) all.push_back({text, {}});
+    all[at->second].cells.push_back(c.name);
   }
   std::stable_sort(all.begin(), all.end(), [](const Reason& a, const Reason& b) { return a.cells.size() > b.cells.size(); });
   return all;
@@ -117,26 +149,21 @@ Counts count(const std::vector<CellResult>& results) {
 std::string terminal_text(const Report& r) {
   Matrix m = matrix_of(r);
   size_t label = 0;
-  std::map<std::string, size_t> width;
-  for (const RowMarks& row : m.rows) {
-    label = std::max(label, row.row.size());
-    for (const auto& [column, marks] : row.marks) width[column] = std::max({width[column], marks.size(), column.size()});
-  }
+  for (const RowMarks& row : m.rows) label = std::max({label, row.row.size(), row.group.size()});
   std::string out = fmt::format("codegen {} for target {}\n{}\n", r.codegen, r.target, kLegend), group;
+  std::vector<std::pair<std::string, size_t>> columns;
   for (const RowMarks& row : m.rows) {
     if (row.group != group) {
       group = row.group;
+      columns = columns_of(m, group);
       out += fmt::format("\n{:<{}}", group, label);
-      for (const std::string& c : m.columns) {
-        if (width.contains(c)) out += fmt::format(" {:<{}}", c, width[c]);
-      }
+      for (const auto& [name, width] : columns) out += fmt::format(" {:<{}}", name, width);
       out += "\n";
     }
     std::string line = fmt::format("{:<{}}", row.row, label);
-    for (const std::string& c : m.columns) {
-      if (!width.contains(c)) continue;
-      auto it = row.marks.find(c);
-      line += fmt::format(" {:<{}}", it == row.marks.end() ? "" : it->second, width[c]);
+    for (const auto& [name, width] : columns) {
+      auto it = row.marks.find(name);
+      line += fmt::format(" {:<{}}", it == row.marks.end() ? "" : it->second, width);
     }
     out += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
   }
@@ -144,8 +171,7 @@ std::string terminal_text(const Report& r) {
     auto all = reasons(r, state);
     if (all.empty()) continue;
     out += fmt::format("\n{}\n", title);
-    for (const Reason& reason : all)
-      out += fmt::format("{:6}  {}\n        {}\n", reason.cells.size(), reason.text, listed(reason, state == State::kFailed ? 20 : 3));
+    for (const Reason& reason : all) out += fmt::format("{:6}  {}\n        {}\n", reason.cells.size(), reason.text, listed(reason, 3));
   }
   return out + "\n";
 }
@@ -159,24 +185,20 @@ std::string markdown_text(const Report& r) {
       "Target `{}`: {} passed, {} refused, {} failed, {} skipped.\n\n{}.\n",
       r.codegen, r.codegen, r.target, n.passed, n.refused, n.failed, n.skipped, kLegend);
   std::string group;
-  std::vector<std::string> columns;
+  std::vector<std::pair<std::string, size_t>> columns;
   for (const RowMarks& row : m.rows) {
     if (row.group != group) {
       group = row.group;
-      columns.clear();
-      for (const std::string& c : m.columns) {
-        bool used = std::any_of(m.rows.begin(), m.rows.end(), [&](const RowMarks& x) { return x.group == group && x.marks.contains(c); });
-        if (used) columns.push_back(c);
-      }
+      columns = columns_of(m, group);
       out += fmt::format("\n## {}\n\n| |", static_cast<char>(std::toupper(static_cast<unsigned char>(group[0]))) + group.substr(1));
-      for (const std::string& c : columns) out += " " + c + " |";
+      for (const auto& [name, width] : columns) out += " " + name + " |";
       out += "\n|---|";
       for (size_t i = 0; i < columns.size(); ++i) out += "---|";
       out += "\n";
     }
     out += "| " + escaped(row.row) + " |";
-    for (const std::string& c : columns) {
-      auto it = row.marks.find(c);
+    for (const auto& [name, width] : columns) {
+      auto it = row.marks.find(name);
       out += it == row.marks.end() ? " |" : " " + it->second + " |";
     }
     out += "\n";
@@ -186,7 +208,7 @@ std::string markdown_text(const Report& r) {
     if (all.empty()) continue;
     out += fmt::format("\n## {}\n\n| cells | reason | which |\n|---|---|---|\n", title);
     for (const Reason& reason : all)
-      out += fmt::format("| {} | {} | {} |\n", reason.cells.size(), escaped(reason.text), escaped(listed(reason, 3)));
+      out += fmt::format("| {} | {} | {} |\n", reason.cells.size(), escaped(reason.text), escaped(listed(reason, 120)));
   }
   return out;
 }

@@ -34,7 +34,7 @@ class Expander : public Rewriter {
       case Op::tl_ieee_fsqrt: return build.call(c->dtype, Op::tirx_sqrt, {arg(0)}, c->span);
       case Op::tl_ieee_frcp: return build.call(c->dtype, Op::tl_fast_rcp, {arg(0)}, c->span);
       case Op::tl_abs2: return build.call(c->dtype, Op::tirx_fabs, {arg(0)}, c->span);
-      case Op::tl_clamp: return build.binary(ExprKind::kMin, build.binary(ExprKind::kMax, arg(0), arg(1)), arg(2), c->span);
+      case Op::tl_clamp: return clamp(c);
       case Op::tl_infinity: return build.float_imm(c->dtype, std::numeric_limits<double>::infinity(), c->span);
       case Op::tl___ldg: return load_of(c);
       default: return e;
@@ -42,6 +42,12 @@ class Expander : public Rewriter {
   }
 
  private:
+  // As torch.clamp: a NaN among the operands is the result.
+  const Expr* clamp(const Call* c) {
+    const Expr *x = c->args[0], *low = c->args[1], *high = c->args[2];
+    if (!c->dtype.is_floating()) return build.binary(ExprKind::kMin, build.binary(ExprKind::kMax, x, low, c->span), high, c->span);
+    return build.call(c->dtype, Op::tl_min_nan, {build.call(c->dtype, Op::tl_max_nan, {x, low}, c->span), high}, c->span);
+  }
   // The element behind an address, or behind a load that stands for one.
   const Expr* load_of(const Call* c) {
     auto* address = c->args[0]->as<Call>();

@@ -38,7 +38,8 @@ class Splitter : public Rewriter {
     }
     if (auto* load = e->as<Load>()) return scalar_load(load, nullptr);
     if (auto* c = e->as<Call>()) {
-      if (c->op == Op::tirx_reinterpret && c->args[0]->dtype.lanes > 1) return reinterpret(c, build.int_imm(kInt32, 0));
+      bool half = c->op == Op::tirx_vectorlow || c->op == Op::tirx_vectorhigh;  // of two lanes: one
+      if (half || (c->op == Op::tirx_reinterpret && c->args[0]->dtype.lanes > 1)) return call_lane(c, number(0));
       if (address_like(c->op) && c->args[0]->as<Load>()) {
         std::vector<const Expr*> args(c->args.begin(), c->args.end());
         args[0] = lane(args[0], build.int_imm(kInt32, 0));
