@@ -12,7 +12,7 @@ using ir::DataType;
 using ir::TypeCode;
 
 // Sources: IEEE 754-2019 (binary16, 32, 64), OCP 8-bit Floating Point Specification 1.0 (e4m3fn, e5m2), OCP Microscaling Formats 1.0
-// (e8m0); e3m4, e4m3 as kept by IEEE's rules are those of ml_dtypes, but float8_e4m3 is e4m3fn in tile programs.
+// (e8m0), ml_dtypes (e3m4, fnuz). float8_e4m3 is e4m3fn under another name in tile programs.
 struct Format {
   int mantissa_bits;
   int lowest;          // exponent of the smallest normal value
