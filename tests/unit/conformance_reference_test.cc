@@ -199,7 +199,7 @@ Ran run(const std::string& body, const std::string& before = "") {
 std::string error_of(const Ran& r) { return r.outcome ? "none" : r.outcome.error().to_string(); }
 
 TEST(ConformanceReference, LoopsBranchesAndCallsRunInOrder) {
-  Run r =
+  Ran r =
       run("        for i in range(8):\n"
           "            if i == 2:\n"
           "                continue\n"
@@ -218,7 +218,7 @@ TEST(ConformanceReference, LoopsBranchesAndCallsRunInOrder) {
 }
 
 TEST(ConformanceReference, VectorsPredicatesAndShuffles) {
-  Run r =
+  Ran r =
       run("        A[0:4] = T.Shuffle([A[0:4], A[4:8]], [7, 0, 6, 1])\n"
           "        T.BufferStore(A, T.Broadcast(9, 4), [T.Ramp(4, 1, 4)], predicate=A[4:8] > T.Broadcast(5, 4))\n");
   ASSERT_EQ(error_of(r), "none");
