@@ -91,7 +91,11 @@ TEST(ConformanceCells, InputsDependOnSeedNameAndOperandAlone) {
 
 // ---- running ----------------------------------------------------------------------------------------------------
 
-const DeviceCodegen* c_codegen() { return *resolve_device_codegen(*Target::parse("c")); }
+// Kept from the first use on: a codegen of this test may come to stand before it.
+const DeviceCodegen* c_codegen() {
+  static const DeviceCodegen* const codegen = *resolve_device_codegen(*Target::parse("c"));
+  return codegen;
+}
 
 RunOptions options_for(const std::string& codegen) {
   RunOptions o{"c", codegen};
@@ -146,6 +150,7 @@ Result<Module> faulty_build(const IRModule& m, const Target& t) {
 }
 
 std::map<std::string, CellResult> run_faulty(bool can_print) {
+  c_codegen();
   DeviceCodegen faulty{"faulty", faulty_build, {}, {}};
   if (can_print) faulty.build_without_compile = [](const IRModule& m, const Target& t) { return c_codegen()->build_without_compile(m, t); };
   auto entry = register_scoped_device_codegen("c", faulty);
