@@ -119,6 +119,16 @@ TEST(ConformanceRun, ASampleOfTheMatrixPasses) {
   EXPECT_GT(count(results).passed, 400u);
 }
 
+// Once wrong: NaN was lost, and half of two lanes was not taken.
+TEST(ConformanceRun, ClampKeepsNaNAndHalfOfTwoLanesIsOne) {
+  std::set<std::string> rows = {"tl.clamp", "tirx.vectorlow", "tirx.vectorhigh"};
+  auto cells = cells_where(
+      [&](const Cell& c) { return rows.contains(c.row) && c.width == 2 && (c.dtype == ir::kInt32 || c.dtype == ir::kFloat32); });
+  auto results = run_on(cells, options_for("c"));
+  EXPECT_EQ(described(cells, results), "");
+  EXPECT_EQ(count(results).passed, 6u);
+}
+
 // The committed page says what is accepted today; that accepted cells give right numbers is what the sample and the whole run check.
 TEST(ConformanceRun, TheCommittedMatrixIsTodays) {
   std::vector<Cell> cells = all_cells({});
