@@ -1,27 +1,51 @@
 # Finds backends by their manifests, so that adding one touches its folder only.
 #
-# kiln_collect_backends(OUT) sets OUT to the sources of every backends/<name>/ with a manifest.json, generated files included: the table of
-# built-in backends, and for each backend `<name>_device.h` with the texts of its device/ folder.
+# kiln_add_backends() makes an object library kiln_backend_<name>_objects of every backends/<name>/ with a manifest.json, with a generated
+# header backends/<name>_device.h that holds the texts of its device/ folder, and sets
+#   KILN_BACKENDS          the names
+#   KILN_BACKEND_OBJECTS   the objects of all
+#   KILN_BACKEND_TABLE     the source of the table of built-in backends; KILN_EMPTY_BACKEND_TABLE is one without any
 
 function(kiln_escape_raw OUT TEXT)
   set(${OUT} "R\"kiln__(${TEXT})kiln__\"" PARENT_SCOPE)
 endfunction()
 
-function(kiln_collect_backends OUT)
-  file(GLOB manifests CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/backends/*/manifest.json)
-  set(generated ${CMAKE_BINARY_DIR}/generated)
-  set(sources "")
+# Writes the source of a table with the backends in the list NAMES.
+function(kiln_backend_table FILE NAMES)
   set(declarations "")
   set(entries "")
+  foreach(name IN LISTS NAMES)
+    string(APPEND declarations "namespace kiln::${name} { const kiln::registry::Builtin& backend(); }\n")
+    string(APPEND entries "&kiln::${name}::backend(), ")
+  endforeach()
+  file(CONFIGURE OUTPUT ${FILE} CONTENT
+"#include \"registry/backend.h\"
+@declarations@
+namespace kiln::registry {
+std::span<const Builtin* const> builtin_backends() {
+  static const Builtin* const table[] = {@entries@nullptr};
+  return std::span(table).first(std::size(table) - 1);
+}
+}  // namespace kiln::registry
+" @ONLY)
+endfunction()
+
+function(kiln_add_backends)
+  file(GLOB manifests CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/backends/*/manifest.json)
+  set(generated ${CMAKE_BINARY_DIR}/generated)
+  set(names "")
+  set(objects "")
   foreach(manifest IN LISTS manifests)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${manifest})
     get_filename_component(folder ${manifest} DIRECTORY)
     get_filename_component(name ${folder} NAME)
     file(GLOB_RECURSE found CONFIGURE_DEPENDS ${folder}/*.cc)
     list(FILTER found EXCLUDE REGEX "/tests/")
-    list(APPEND sources ${found})
-    string(APPEND declarations "namespace kiln::${name} { const kiln::registry::Builtin& backend(); }\n")
-    string(APPEND entries "      &kiln::${name}::backend(),\n")
+    list(APPEND names ${name})
+    add_library(kiln_backend_${name}_objects OBJECT ${found})
+    target_link_libraries(kiln_backend_${name}_objects PRIVATE kiln_options fmt::fmt-header-only tvm_ffi::header)
+    target_include_directories(kiln_backend_${name}_objects PRIVATE ${generated})
+    list(APPEND objects $<TARGET_OBJECTS:kiln_backend_${name}_objects>)
 
     # device/*: each snippet becomes a string constant kiln::<name>::device::<file name without extension>.
     file(GLOB snippets CONFIGURE_DEPENDS ${folder}/device/*)
@@ -43,18 +67,11 @@ namespace kiln::${name}::device {
 }  // namespace kiln::${name}::device
 " @ONLY)
   endforeach()
-  file(CONFIGURE OUTPUT ${generated}/builtin_backends.cc CONTENT
-"#include \"registry/backend.h\"
-@declarations@
-namespace kiln::registry {
-std::span<const Builtin* const> builtin_backends() {
-  static const Builtin* const table[] = {
-@entries@  };
-  return table;
-}
-}  // namespace kiln::registry
-" @ONLY)
-  list(APPEND sources ${generated}/builtin_backends.cc)
+  kiln_backend_table(${generated}/builtin_backends.cc "${names}")
+  kiln_backend_table(${generated}/no_backends.cc "")
   target_include_directories(kiln_options INTERFACE ${generated})
-  set(${OUT} ${sources} PARENT_SCOPE)
+  set(KILN_BACKENDS ${names} PARENT_SCOPE)
+  set(KILN_BACKEND_OBJECTS ${objects} PARENT_SCOPE)
+  set(KILN_BACKEND_TABLE ${generated}/builtin_backends.cc PARENT_SCOPE)
+  set(KILN_EMPTY_BACKEND_TABLE ${generated}/no_backends.cc PARENT_SCOPE)
 endfunction()

@@ -2,64 +2,19 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 
 #include "base/process.h"
-#include "import/import.h"
+#include "base/temporary_folder.h"
 
 namespace kiln::c {
 
 namespace {
 
 namespace fs = std::filesystem;
-
-// A private folder that goes away with its owner.
-class TemporaryFolder {
- public:
-  static Result<std::unique_ptr<TemporaryFolder>> make() {
-    const char* parent = std::getenv("TMPDIR");
-    if (!parent || !*parent) parent = "/tmp";
-    std::string pattern = (fs::absolute(parent) / "kiln-XXXXXX").string();
-    if (!mkdtemp(pattern.data())) {
-      return Error{Code::kIo, std::string("cannot make a temporary folder: ") + std::strerror(errno), parent,
-                   "set TMPDIR to a folder that can be written"};
-    }
-    return std::unique_ptr<TemporaryFolder>(new TemporaryFolder(pattern));
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    if (!kept_) fs::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-  const std::string& path() const { return path_; }
-  std::string file(const char* name) const { return path_ + "/" + name; }
-  Status write(const char* name, std::string_view text) {
-    std::ofstream f(file(name), std::ios::binary);
-    f.write(text.data(), static_cast<std::streamsize>(text.size()));
-    f.close();
-    if (!f) return Error{Code::kIo, "cannot write the source to compile", file(name), "is the disk full?"};
-    return Ok{};
-  }
-  // True when the user wants to look into it; then it stays.
-  bool keep_if_asked() {
-    const char* keep = std::getenv("KILN_KEEP_TEMPS");
-    return kept_ = keep && *keep && std::string_view(keep) != "0";
-  }
-
- private:
-  explicit TemporaryFolder(std::string path) : path_(std::move(path)) {}
-  std::string path_;
-  bool kept_ = false;
-};
 
 double timeout_seconds() {
   const char* text = std::getenv("KILN_COMPILE_TIMEOUT");
@@ -179,7 +134,7 @@ Status compile(std::string_view text, Output output, TemporaryFolder& folder, co
     if (!result) return result.error();
     if (result->status == 0 && !result->timed_out) {
       std::error_code ec;
-      if (fs::file_size(folder.file(target.c_str()), ec) > 0 && !ec) return Ok{};
+      if (fs::file_size(folder.file(target), ec) > 0 && !ec) return Ok{};
       return Error{Code::kToolchain, "the C compiler '" + compiler->front() + "' succeeded but wrote no output", "", "is it a C compiler?"};
     }
     auto refused = std::find_if(optional.begin(), optional.end(), [&](const OptionalFlag& o) { return o.refused_in(result->output); });
@@ -196,7 +151,7 @@ Result<std::string> compile_to(const std::string& text, Output output) {
   auto folder = TemporaryFolder::make();
   if (!folder) return folder.error();
   if (auto s = compile(text, output, **folder, "out"); !s) return s.error();
-  return read_file((*folder)->file("out"));
+  return (*folder)->read("out");
 }
 
 // Idle threads of the OpenMP pool wait inside its library, so it must outlive the kernels that brought it.

@@ -1,11 +1,10 @@
 #include "registry/loader.h"
 
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <exception>
 #include <mutex>
 
+#include "plugin/host.h"
 #include "registry/backend.h"
 
 namespace kiln::registry {
@@ -60,22 +59,6 @@ std::string origin_of(std::string_view import_path) {
   return "Python module " + path;
 }
 
-static Status run_library(const std::string& path) {
-  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!library) return Error{Code::kIo, dlerror(), "", ""};
-  // Never closed: its codegens may be in use until the process ends.
-  auto init = reinterpret_cast<int (*)()>(dlsym(library, "kiln_backend_init"));
-  if (!init) {
-    return Error{Code::kInvalidArgument, "the library has no function kiln_backend_init", "",
-                 "a backend exports extern \"C\" int kiln_backend_init(void)"};
-  }
-  int code = init();
-  if (code == 0) return Ok{};
-  auto text = reinterpret_cast<const char* (*)()>(dlsym(library, "kiln_backend_error"));
-  const char* why = text ? text() : nullptr;
-  return Error{Code::kInternal, why ? why : "kiln_backend_init returned " + std::to_string(code), "", ""};
-}
-
 static Status run_python(std::string_view module, std::string_view folder) {
   if (PythonImporter import = python_importer()) return import(module, folder);
   return Error{Code::kInvalidArgument, "the Python module '" + std::string(module) + "' needs a process with Python", "",
@@ -85,7 +68,7 @@ static Status run_python(std::string_view module, std::string_view folder) {
 static Status run_manifest(const Manifest& manifest) {
   if (manifest.builtin) return manifest.builtin->init();
   if (!manifest.python.empty()) return run_python(manifest.python, manifest.python_path);
-  return run_library(beside(manifest, manifest.library));
+  return plugin::load(beside(manifest, manifest.library));
 }
 
 static Status run_module(std::string_view path) {
@@ -98,7 +81,7 @@ static Status run_module(std::string_view path) {
 
 Status run_backend(std::string_view import_path) {
   try {
-    if (is_library_path(import_path)) return run_library(std::string(import_path));
+    if (is_library_path(import_path)) return plugin::load(std::string(import_path));
     if (const Manifest* manifest = find_manifest(import_path)) return run_manifest(*manifest);
     return run_module(import_path);
   } catch (const std::exception& e) {

@@ -23,10 +23,8 @@ PythonFinder python_finder();  // empty in a process without Python
 std::string origin_of(std::string_view import_path);
 
 // Runs the backend's initialisation: of a built-in backend, of the library of a manifest, of a shared library (a path with '/', or one that
-// ends in .so or .dylib), or by importing a Python module. A library exports
-//   extern "C" int kiln_backend_init(void);            // 0: fine
-//   extern "C" const char* kiln_backend_error(void);   // optional: what went wrong
-// and registers its codegens from the first. The same path may be run again. What an initialisation throws becomes an error.
+// ends in .so or .dylib; see plugin/host.h), or by importing a Python module. The same path may be run again. What an initialisation throws
+// becomes an error.
 Status run_backend(std::string_view import_path);
 
 }  // namespace kiln::registry

@@ -83,6 +83,21 @@ int call_kernel(void* self, const TVMFFIAny* args, int32_t count, TVMFFIAny* res
   return status == 0 ? 0 : raise_kernel_error(kernel, program, status);
 }
 
+constexpr std::string_view kFunctionsName = "kiln.functions";  // () -> Array<str>
+constexpr std::string_view kArtifactName = "kiln.artifact";    // (format: str) -> bytes, or Array{code, message, place, hint}
+
+ffi::Array<ffi::String> functions(const Program& program) {
+  ffi::Array<ffi::String> names;
+  for (const KernelInfo& k : program.source.kernels) names.push_back(k.name);
+  return names;
+}
+
+ffi::Any to_ffi(const Result<std::string>& artifact) {
+  if (artifact) return ffi::Bytes(artifact->data(), artifact->size());
+  const Error& e = artifact.error();
+  return ffi::Array<ffi::Any>{static_cast<int64_t>(e.code), ffi::String(e.message), ffi::String(e.place), ffi::String(e.hint)};
+}
+
 class KernelModule final : public ffi::ModuleObj {
  public:
   KernelModule(std::shared_ptr<const Program> program, Artifacts artifacts)
@@ -91,9 +106,16 @@ class KernelModule final : public ffi::ModuleObj {
   const char* kind() const final { return "kiln"; }
   int GetPropertyMask() const final { return program_->library ? ffi::Module::kRunnable : 0; }
 
+  // Beside the kernels: what Module asks of any module by name, as one made by a plug-in's copy of this class is not of this type here.
   ffi::Optional<ffi::Function> GetFunction(const ffi::String& name) final {
+    std::string_view asked(name.data(), name.size());
+    if (asked == kFunctionsName) return ffi::Function::FromTyped([program = program_] { return functions(*program); });
+    if (asked == kArtifactName) {
+      ffi::ObjectRef keep = ffi::GetRef<ffi::ObjectRef>(this);  // the caller may drop the module
+      return ffi::Function::FromTyped([this, keep](const ffi::String& format) { return to_ffi(artifact({format.data(), format.size()})); });
+    }
     for (size_t i = 0; i < program_->source.kernels.size(); ++i) {
-      if (program_->source.kernels[i].name != std::string_view(name.data(), name.size())) continue;
+      if (program_->source.kernels[i].name != asked) continue;
       TVMFFIObjectHandle handle = nullptr;
       auto* bound = new BoundKernel{program_, i};
       if (TVMFFIFunctionCreate(
@@ -124,11 +146,7 @@ class KernelModule final : public ffi::ModuleObj {
     for (const auto& [name, make] : artifacts_) known += ", " + name;
     return Error{Code::kUnsupported, "this codegen does not make '" + std::string(format) + "'", "", "it makes " + known};
   }
-  std::vector<std::string> functions() const {
-    std::vector<std::string> names;
-    for (const KernelInfo& k : program_->source.kernels) names.push_back(k.name);
-    return names;
-  }
+  const Source& source() const { return program_->source; }
 
  private:
   std::shared_ptr<const Program> program_;
@@ -148,11 +166,16 @@ Module make_source_module(Source source, Artifacts artifacts) {
   return wrap(std::move(program), std::move(artifacts));
 }
 
+std::string entry_symbol(const KernelInfo& kernel, size_t index) {
+  if (!kernel.entry.empty()) return kernel.entry;
+  return kernel.convention == CallConvention::kTvmFfiPacked ? kernel.symbol : "kiln_entry_" + std::to_string(index);
+}
+
 Result<Module> make_compiled_module(Source source, std::shared_ptr<const Library> library, Artifacts artifacts) {
   auto program = std::make_shared<Program>();
   for (size_t i = 0; i < source.kernels.size(); ++i) {
     const KernelInfo& k = source.kernels[i];
-    std::string symbol = k.convention == CallConvention::kTvmFfiPacked ? k.symbol : "kiln_entry_" + std::to_string(i);
+    std::string symbol = entry_symbol(k, i);
     void* entry = library->find(symbol.c_str());
     if (!entry) return Error{Code::kInternal, "the compiled library lacks the symbol '" + symbol + "'", "kernel " + k.name, ""};
     program->entries.push_back(entry);
@@ -175,6 +198,12 @@ tvm::ffi::ModuleObj* module_of(void* handle) {
 }
 
 }  // namespace
+
+const Source* runtime::source_of(const Module& module) {
+  auto* own = module ? dynamic_cast<KernelModule*>(module_of(module.handle())) : nullptr;
+  return own ? &own->source() : nullptr;
+}
+bool runtime::is_module(const void* object) { return object && static_cast<const TVMFFIObject*>(object)->type_index == kTVMFFIModule; }
 
 Module::Module(const Module& other) : object_(other.object_) {
   if (object_) TVMFFIObjectIncRef(object_);
@@ -201,16 +230,41 @@ bool Module::has_function(std::string_view name) const {
     return false;
   }
 }
+
+// What a function of the module returns; nothing when the module lacks it or it throws.
+static std::optional<tvm::ffi::Any> ask(void* handle, std::string_view name, std::optional<std::string_view> argument = std::nullopt) {
+  if (!handle) return std::nullopt;
+  try {
+    tvm::ffi::Optional<tvm::ffi::Function> f = module_of(handle)->GetFunction(tvm::ffi::String(name.data(), name.size()));
+    if (!f) return std::nullopt;
+    return argument ? (*f)(tvm::ffi::String(argument->data(), argument->size())) : (*f)();
+  } catch (const tvm::ffi::Error&) {
+    return std::nullopt;
+  }
+}
+
 Result<std::string> Module::artifact(std::string_view format) const {
   if (!object_) return Error{Code::kInvalidArgument, "an empty module has no artifacts", "", ""};
-  if (auto* own = dynamic_cast<runtime::KernelModule*>(module_of(object_))) return own->artifact(format);
-  std::string text = inspect_source(format == "source" ? "" : format);
-  if (!text.empty()) return text;
+  std::optional<tvm::ffi::Any> made = ask(object_, runtime::kArtifactName, format);
+  if (auto bytes = made ? made->as<tvm::ffi::Bytes>() : std::nullopt) return std::string(bytes->data(), bytes->size());
+  if (auto error = made ? made->as<tvm::ffi::Array<tvm::ffi::Any>>() : std::nullopt; error && error->size() == 4) {
+    auto text = [&](int64_t i) { return (*error)[i].as<tvm::ffi::String>().value_or(tvm::ffi::String()); };
+    int64_t code = (*error)[0].as<int64_t>().value_or(-1);
+    bool known = code >= 0 && code <= static_cast<int64_t>(Code::kInternal);
+    return Error{known ? static_cast<Code>(code) : Code::kInternal, std::string(text(1)), std::string(text(2)), std::string(text(3))};
+  }
+  std::string source = inspect_source(format == "source" ? "" : format);
+  if (!source.empty()) return source;
   return Error{Code::kUnsupported, "a module of kind '" + kind() + "' does not give '" + std::string(format) + "'", "", ""};
 }
+
 std::vector<std::string> Module::functions() const {
-  auto* own = object_ ? dynamic_cast<runtime::KernelModule*>(module_of(object_)) : nullptr;
-  return own ? own->functions() : std::vector<std::string>();
+  std::vector<std::string> names;
+  std::optional<tvm::ffi::Any> listed = ask(object_, runtime::kFunctionsName);
+  auto array = listed ? listed->as<tvm::ffi::Array<tvm::ffi::String>>() : std::nullopt;
+  if (!array) return names;
+  for (const tvm::ffi::String& name : *array) names.emplace_back(name);
+  return names;
 }
 
 }  // namespace kiln

@@ -24,4 +24,13 @@ Module make_source_module(Source source, Artifacts artifacts = {});
 // from any thread. A kernel whose symbol the library lacks is an error.
 Result<Module> make_compiled_module(Source source, std::shared_ptr<const Library> library, Artifacts artifacts = {});
 
+// The function of a compiled library that runs the kernel at `index`.
+std::string entry_symbol(const KernelInfo& kernel, size_t index);
+
+// What a module made here was made of; null for any other. Lives as long as the module.
+const Source* source_of(const Module& module);
+
+// Whether a tvm-ffi object (a TVMFFIObjectHandle) is a module.
+bool is_module(const void* object);
+
 }  // namespace kiln::runtime
