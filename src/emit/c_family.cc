@@ -303,7 +303,8 @@ void CFamily::stmt(const Stmt* s) {
     case StmtKind::kFor: {
       auto* f = s->as<For>();
       if (f->for_kind != ForKind::kThreadBinding) return loop(f);
-      out.line("const " + type(f->var->dtype) + " " + names.declare(f->var) + " = " + str(f->min) + ";");
+      std::string value = dialect_.thread_index ? thread_index(f->thread_tag) : str(f->min);
+      out.line("const " + type(f->var->dtype) + " " + names.declare(f->var) + " = " + value + ";");
       return stmt(f->body);
     }
     case StmtKind::kWhile: return block("while (" + str(s->as<While>()->condition) + ")", s->as<While>()->body);
@@ -323,7 +324,7 @@ void CFamily::stmt(const Stmt* s) {
     case StmtKind::kAttr: return dialect_.attr(*this, *s->as<Attr>());
     case StmtKind::kThreadExtent: {
       auto* t = s->as<ThreadExtent>();
-      if (uses_[t->var]) out.line("const " + type(t->var->dtype) + " " + names.declare(t->var) + " = 0;");
+      if (uses_[t->var]) out.line("const " + type(t->var->dtype) + " " + names.declare(t->var) + " = " + thread_index(t->tag) + ";");
       return stmt(t->body);
     }
     case StmtKind::kAssert: return dialect_.assertion(*this, *s->as<Assert>());

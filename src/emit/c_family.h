@@ -30,6 +30,7 @@ struct Dialect {
   void (*before_loop)(CFamily&, const ir::For&);           // pragmas
   void (*attr)(CFamily&, const ir::Attr&);                 // prints the body too
   std::string (*evaluate)(CFamily&, const ir::Evaluate&);  // the statement, or "" for name(args);
+  std::string (*thread_index)(CFamily&, std::string_view tag) = nullptr;  // value of "threadIdx.x", ...; null: there is one thread, 0
 };
 
 class CFamily {
@@ -65,6 +66,7 @@ class CFamily {
   Text int_literal(ir::DataType t, int64_t v, bool typed) const;
   void loop(const ir::For* f);
   void bind(const ir::Bind* b);
+  std::string thread_index(std::string_view tag) { return dialect_.thread_index ? dialect_.thread_index(*this, tag) : "0"; }
   void branch(const ir::If* i);
 
   const Dialect& dialect_;

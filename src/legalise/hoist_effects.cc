@@ -33,7 +33,7 @@ Atomic atomic_of(const Call* c) {
 
 class Hoister : public Rewriter {
  public:
-  using Rewriter::Rewriter;
+  Hoister(Arena& arena, const Features& features) : Rewriter(arena), features_(features) {}
 
   const Expr* expr(const Expr* e) override {
     if (auto* v = e->as<Var>()) {
@@ -50,7 +50,7 @@ class Hoister : public Rewriter {
       return expr(l->body);
     }
     if (auto* c = e->as<Call>()) {
-      if (atomic_of(c).update != Update::kNone) return atomic(c);
+      if (!features_.atomics && atomic_of(c).update != Update::kNone) return atomic(c);
       if (c->op == Op::tirx_if_then_else) return lazy(e, c->args[0], c->args[1], c->args[2], c->dtype);
     }
     if (e->kind == ExprKind::kAnd && e->dtype.lanes == 1) {
@@ -187,6 +187,7 @@ class Hoister : public Rewriter {
     return with_prelude(e);
   }
 
+  const Features& features_;
   std::vector<const Stmt*> before_;
   std::map<const Var*, const Var*> renamed_;
   int parallel_ = 0;
@@ -194,8 +195,8 @@ class Hoister : public Rewriter {
 
 }  // namespace
 
-const Function* hoist_effects(Arena& arena, const Function* f) {
-  Hoister pass(arena);
+const Function* hoist_effects(Arena& arena, const Function* f, const Features& features) {
+  Hoister pass(arena, features);
   return rewrite_body(arena, f, pass);
 }
 

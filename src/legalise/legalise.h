@@ -16,12 +16,19 @@ const ir::Function* expand_operators(Arena& arena, const ir::Function* f);
 // Loads and stores get one index: several are flattened by the buffer's strides, or by its shape when it has none.
 const ir::Function* flatten_indices(Arena& arena, const ir::Function* f);
 
-// No expression has lanes any more: a vector statement becomes a loop over its lanes, a vector variable an array in scope "local".
+// Contiguous vector loads and stores of memory outside the registers, where they are aligned for it, become accesses of up to
+// Features::vector_access_bytes: an Attr "kiln.vector_access" (its value: bytes of one access) around a Store of a Load, one of which is an
+// array in scope "local". Parameters are taken to be aligned to the widest access.
+const ir::Function* vector_accesses(Arena& arena, const ir::Function* f, const Features& features);
+
+// No expression has lanes any more, but in an Attr "kiln.vector_access": a vector statement becomes a loop over its lanes, a vector variable
+// an array in scope "local".
 const ir::Function* split_vectors(Arena& arena, const ir::Function* f);
 
 // Let expressions, atomic updates (tl.atomic_*, tirx.atomic_add) and lazy expressions that contain one become statements before the
-// statement that uses them. Atomic updates become plain ones, inside an Attr "kiln.atomic" when they are in a parallel loop.
-const ir::Function* hoist_effects(Arena& arena, const ir::Function* f);
+// statement that uses them. Atomic updates become plain ones, inside an Attr "kiln.atomic" when they are in a parallel loop; where the target
+// has atomics they stay as they are.
+const ir::Function* hoist_effects(Arena& arena, const ir::Function* f, const Features& features);
 
 // Arithmetic and math on formats that the target only stores (Features::float16_arithmetic, bfloat16_arithmetic; float8 never has
 // arithmetic) is done in float32 and rounded after each operation. Casts from such a format go through float32, which is exact; casts to it

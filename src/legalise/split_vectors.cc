@@ -52,6 +52,7 @@ class Splitter : public Rewriter {
   }
 
   const Stmt* stmt(const Stmt* s) override {
+    if (auto* a = s->as<Attr>(); a && a->key == "kiln.vector_access") return s;
     if (auto* store = s->as<Store>()) {
       uint16_t lanes = std::max(store->value->dtype.lanes, store->indices[0]->dtype.lanes);
       lanes = std::max(lanes, static_cast<uint16_t>(store->buffer->dtype.lanes * store->indices[0]->dtype.lanes));

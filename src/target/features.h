@@ -13,7 +13,9 @@ struct Features {
   bool narrow_int_arithmetic = false;  // 8- and 16-bit integers wrap by themselves; else computed in 32 bits and cast back
   bool floor_division = false;         // the language floors; else lowered to truncated division
   int max_vector_lanes = 1;            // 1: vectors are split into lanes
+  int vector_access_bytes = 0;         // the widest access to memory; contiguous, aligned vector loads and stores become such accesses
   bool thread_blocks = false;          // thread_extent, barriers, shared memory
+  bool atomics = false;                // atomic updates stay calls; else they become plain ones
   bool pointers = true;                // address_of and pointer arithmetic
 };
 

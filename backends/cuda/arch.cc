@@ -1,0 +1,44 @@
+#include "backends/cuda/arch.h"
+
+#include <charconv>
+
+namespace kiln::cuda {
+
+Result<Arch> arch_of(const Target& target) {
+  std::string text = target.attr("arch", "sm_75");
+  Arch arch;
+  std::string_view rest = text;
+  if (rest.starts_with("sm_")) {
+    rest.remove_prefix(3);
+    auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), arch.number);
+    rest.remove_prefix(static_cast<size_t>(end - rest.data()));
+    if (rest == "a" || rest == "f") arch.suffix = rest[0], rest = {};
+    if (error != std::errc()) rest = text;
+  }
+  if (!rest.empty()) {
+    return Error{Code::kInvalidArgument, "target attribute arch is '" + text + "', expected sm_ and a number, as in sm_90a", "", ""};
+  }
+  if (arch.number < 75 || arch.number > 199) {
+    return Error{Code::kUnsupported, "codegen 'cuda' has no architecture '" + text + "'", "", "it prints for sm_75 and newer"};
+  }
+  return arch;
+}
+
+Limits limits(const Arch& arch) {
+  Limits l;
+  l.max_threads_per_block = 1024;
+  l.max_grid_x = 2147483647, l.max_grid_y = 65535, l.max_grid_z = 65535;
+  switch (arch.number) {
+    case 75: l.max_shared_bytes = 64 * 1024; break;
+    case 80:
+    case 87: l.max_shared_bytes = 163 * 1024; break;
+    case 86:
+    case 89:
+    case 120:
+    case 121: l.max_shared_bytes = 99 * 1024; break;
+    default: l.max_shared_bytes = 227 * 1024; break;
+  }
+  return l;
+}
+
+}  // namespace kiln::cuda

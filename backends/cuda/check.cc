@@ -1,0 +1,353 @@
+#include "backends/cuda/check.h"
+
+#include <optional>
+
+#include "backends/cuda/generated.h"
+#include "backends/cuda/intrinsics.h"
+#include "backends/cuda/lower.h"
+#include "emit/names.h"
+#include "ir/rewriter.h"
+
+namespace kiln::cuda {
+namespace {
+
+using namespace ir;
+
+class Checker {
+ public:
+  Checker(const Module& module, const Arch& arch) : module_(module), arch_(arch), has_source_(!imported_source(module).empty()) {}
+
+  std::optional<Error> run() {
+    for (const Function* f : module_.functions) {
+      function_ = f;
+      if (f->attrs && f->attrs->find("code_block_source")) continue;  // its body stands for the text
+      dynamic_ = 0;
+      for (const Var* p : f->params) type(p->dtype, p->span, "parameter '" + std::string(p->name) + "'");
+      visit(
+          f->body, [&](const Stmt* s) { stmt(s); }, [&](const Expr* e) { visit(e, [&](const Expr* x) { expr(x); }); });
+      if (error_) return error_;
+    }
+    return error_;
+  }
+
+ private:
+  void fault(SpanId span, std::string message, std::string hint = "") {
+    if (error_) return;
+    std::string place = module_.place(span ? span : stmt_span_);
+    if (place.empty()) place = std::string(function_->name);
+    error_ = Error{Code::kUnsupported, std::move(message), std::move(place), std::move(hint)};
+  }
+
+  void type(DataType t, SpanId span, const std::string& where) {
+    if (has_type(t.element())) return;
+    fault(span, "codegen 'cuda' has no type for dtype '" + to_string(t) + "' of " + where + " on " + arch_.sm());
+  }
+
+  void stmt(const Stmt* s) {
+    if (s->span) stmt_span_ = s->span;
+    if (auto* a = s->as<AllocBuffer>()) return alloc(a);
+    if (auto* st = s->as<Store>()) return type(st->buffer->dtype, s->span, "buffer '" + std::string(st->buffer->name) + "'");
+    if (auto* t = s->as<ThreadExtent>()) return thread(t->tag, s->span);
+    if (auto* f = s->as<For>(); f && f->for_kind == ForKind::kThreadBinding) return thread(f->thread_tag, s->span);
+    if (auto* a = s->as<Attr>(); a && a->key == "threadblock_swizzle_pattern") return swizzle(a);
+  }
+
+  void alloc(const AllocBuffer* a) {
+    const Buffer* b = a->buffer;
+    std::string name = "buffer '" + std::string(b->name) + "'";
+    type(b->dtype, a->span, name);
+    std::string_view scope = b->scope();
+    bool known = scope == "local" || scope == "local.var" || scope == "local.fragment" || scope == "local.descriptor.wgmma" || scope == "shared" ||
+                 scope == "shared.dyn" || scope == "shared.barrier" || scope == "shared.cluster_barrier";
+    if (!known) return fault(a->span, "codegen 'cuda' has no storage scope '" + std::string(scope) + "' for " + name + " on " + arch_.sm());
+    if (scope == "shared.dyn") {
+      if (++dynamic_ > 1) fault(a->span, "a kernel has one allocation in scope shared.dyn, and " + name + " is another");
+      return;
+    }
+    int64_t n = std::max<int>(b->dtype.lanes, 1);
+    for (const Expr* d : b->shape) {
+      auto* i = d->as<IntImm>();
+      if (!i || i->value < 0 || __builtin_mul_overflow(n, i->value, &n) || n > (int64_t{1} << 31)) {
+        return fault(a->span, name + " in scope '" + std::string(scope) + "' has no constant size");
+      }
+    }
+  }
+
+  void thread(std::string_view tag, SpanId span) {
+    for (std::string_view known : {"threadIdx.x", "threadIdx.y", "threadIdx.z", "blockIdx.x", "blockIdx.y", "blockIdx.z"}) {
+      if (tag == known) return;
+    }
+    fault(span, "codegen 'cuda' has no thread index '" + std::string(tag) + "'");
+  }
+
+  void swizzle(const Attr* a) {
+    auto* c = a->value->as<Call>();
+    std::string_view kind = c ? text_arg(c, 0) : std::string_view();
+    if ((kind != "rasterization2DRow" && kind != "rasterization2DColumn") || c->args.size() != 2 || int_arg(c, 1) < 1) {
+      fault(a->span, "codegen 'cuda' has no threadblock swizzle '" + std::string(kind) + "'");
+    }
+  }
+
+  void expr(const Expr* e) {
+    if (error_) return;
+    auto* c = e->as<Call>();
+    type(e->dtype, e->span, c ? "operator '" + std::string(c->name) + "'" : "an expression");
+    if (auto* l = e->as<Load>()) type(l->buffer->dtype, e->span, "buffer '" + std::string(l->buffer->name) + "'");
+    if (c) call(c);
+  }
+
+  void unsupported_call(const Call* c, const std::string& hint = "") {
+    std::string on;
+    for (const Expr* a : c->args) {
+      if (a->kind == ExprKind::kStringImm) continue;
+      on = " on " + to_string(a->dtype);
+      break;
+    }
+    fault(c->span, "codegen 'cuda' has no operator '" + std::string(c->name) + "'" + on + " for " + arch_.sm(), hint);
+  }
+
+  static bool is_address(const Expr* e) {
+    auto* c = e->as<Call>();
+    return c && (c->op == Op::tirx_address_of || c->op == Op::tl_access_ptr) && !c->args.empty() && c->args[0]->as<Load>();
+  }
+
+  void math(const Call* c, const MathFunction& f, size_t first) {
+    if (c->args.size() != first + static_cast<size_t>(f.args)) {
+      return fault(c->span, "'" + std::string(c->name) + "' takes " + std::to_string(f.args) + " arguments, got " +
+                                std::to_string(c->args.size() - std::min(first, c->args.size())));
+    }
+    DataType t = c->args[first]->dtype;
+    bool integer = false;
+    for (std::string_view name : {"fabs", "floor", "ceil", "trunc", "round", "nearbyint"}) integer |= name == f.name;
+    if (!t.is_floating() && !(integer && t.is_integer())) unsupported_call(c);
+    if (f.name == "nextafter" && t.bits < 32) unsupported_call(c);  // the next float32 is not the next float16
+  }
+
+  void external(const Call* c) {
+    std::string text(text_arg(c, 0));
+    if (text.empty()) return fault(c->span, "'" + std::string(c->name) + "' has no function name");
+    if (auto* f = math_function(std::string_view(text))) return math(c, *f, 1);
+    if (int n = builtin_function(text); n >= 0) {
+      if (c->args.size() != static_cast<size_t>(n) + 1) return fault(c->span, "'" + text + "' takes " + std::to_string(n) + " arguments");
+      for (size_t i = 1; i < c->args.size(); ++i) {
+        if (text.ends_with("f") && !c->args[i]->dtype.is_floating()) {
+          return fault(c->span, "codegen 'cuda' has no '" + text + "' on dtype " + to_string(c->args[i]->dtype));
+        }
+      }
+      return;
+    }
+    if (text == "abs" && c->args.size() == 2 && c->args[1]->dtype.is_integer()) return;
+    if (text == "printf" && c->args.size() >= 2 && c->args[1]->as<StringImm>()) return;
+    if (text == "debug_print_var" && c->args.size() == 3 && c->args[1]->as<StringImm>() && !c->args[2]->dtype.is_handle()) return;
+    if (text == "debug_print_buffer_value" && c->args.size() == 5 && c->args[1]->as<StringImm>() && !c->args[4]->dtype.is_handle()) return;
+    if (text == "DP4A" && c->args.size() == 4) return;
+    if (!emit::is_identifier(text)) return fault(c->span, "external function '" + text + "' is not known on " + arch_.sm());
+    if (!has_source_) {
+      return fault(c->span, "external function '" + text + "' is not one of CUDA's and the module brings no source",
+                   "bring its definition with T.import_source");
+    }
+    bool vector = c->dtype.is_vector(), small = c->dtype.is_floating() && c->dtype.bits <= 16;
+    for (size_t i = 1; i < c->args.size(); ++i) small |= c->args[i]->dtype.is_floating() && c->args[i]->dtype.bits <= 16;
+    if (vector || small) fault(c->span, "external function '" + text + "' takes or returns a vector or a small float, which codegen 'cuda' does not pass");
+  }
+
+  void helper(const Call* c, const HelperCall& h) {
+    if (c->args.size() > h.args.size() || (c->args.size() < h.args.size() && h.args.find_first_of("&t") != h.args.npos)) {
+      return fault(c->span, "'" + std::string(c->name) + "' takes " + std::to_string(h.args.size()) + " arguments, got " + std::to_string(c->args.size()));
+    }
+    if (arch_.number < h.first_sm) return unsupported_call(c, "it needs sm_" + std::to_string(h.first_sm) + " or newer");
+    if (h.function.starts_with("wgmma") && !arch_.has_wgmma()) return unsupported_call(c, "it needs sm_90a");
+    for (size_t i = 0; i < c->args.size(); ++i) {
+      if (h.args[i] == 't' && !c->args[i]->as<IntImm>()) fault(c->span, "argument " + std::to_string(i) + " of '" + std::string(c->name) + "' is not constant");
+      if (h.args[i] == '&' && !c->args[i]->as<Load>() && !c->args[i]->dtype.is_handle()) unsupported_call(c);
+    }
+    bool elect = c->op == Op::tl_tl_shuffle_elect && (c->args.size() != 1 || int_arg(c, 0) < 0 || int_arg(c, 0) % 32);
+    if (elect) unsupported_call(c);
+  }
+
+  void memory_words(const Call* c, size_t args) {
+    if (c->args.size() < args || !is_address(c->args[0])) return unsupported_call(c);
+    DataType t = c->args[0]->as<Call>()->args[0]->as<Load>()->buffer->dtype;
+    if (t.bits < 8 || t.lanes != 1) unsupported_call(c);
+  }
+
+  void rounding(const Call* c) {
+    std::string_view mode = c->args.empty() ? std::string_view() : text_arg(c, c->args.size() - 1);
+    bool known = mode == "rn" || mode == "rz" || mode == "ru" || mode == "rd";
+    bool wide = c->dtype.is_floating() && c->dtype.bits >= 32;
+    if (c->op != Op::tl_ieee_frsqrt && (!known || (!wide && mode != "rn"))) {
+      fault(c->span, "codegen 'cuda' has no '" + std::string(c->name) + "' on " + to_string(c->dtype) + " rounding to '" + std::string(mode) + "'");
+    }
+  }
+
+  void call(const Call* c) {
+    if (auto* f = math_function(c->op)) return math(c, *f, 0);
+    if (is_generated(c)) {
+      Result<Generated> g = generate(arch_, c);
+      if (!g) fault(c->span, "codegen 'cuda': " + g.error().message, g.error().hint);
+      return;
+    }
+    if (const HelperCall* h = helper_call(c->op)) return helper(c, *h);
+    int known = op_info(c->op).args;
+    if (c->op != Op::kFunction && c->op != Op::kUnknown && known >= 0 && c->args.size() < static_cast<size_t>(known)) {
+      return fault(c->span, "'" + std::string(c->name) + "' takes " + std::to_string(known) + " arguments, got " + std::to_string(c->args.size()));
+    }
+    switch (c->op) {
+      case Op::kFunction: return callee(c);
+      case Op::tirx_call_extern:
+      case Op::tirx_call_pure_extern: return external(c);
+      case Op::tl_ieee_add:
+      case Op::tl_ieee_sub:
+      case Op::tl_ieee_mul:
+      case Op::tl_ieee_fdiv:
+      case Op::tl_ieee_fmaf:
+      case Op::tl_ieee_frcp:
+      case Op::tl_ieee_fsqrt:
+      case Op::tl_ieee_frsqrt: return rounding(c);
+      case Op::tl_ldg32:
+      case Op::tl_ldg64:
+      case Op::tl_ldg128:
+      case Op::tl_ldg256:
+      case Op::tl_lds32:
+      case Op::tl_lds64:
+      case Op::tl_lds128: return memory_words(c, 1);
+      case Op::tl_stg32:
+      case Op::tl_stg64:
+      case Op::tl_stg128:
+      case Op::tl_stg256:
+      case Op::tl_sts32:
+      case Op::tl_sts64:
+      case Op::tl_sts128: return memory_words(c, 2);
+      case Op::tl_atomic_addx2_elem_op:
+      case Op::tl_atomic_addx4_elem_op:
+        if (c->args.size() != 2 || !is_address(c->args[0]) || c->args[1]->dtype.lanes < 2 || c->args[1]->dtype.bits < 16) unsupported_call(c);
+        return;
+      case Op::tl_pack_b16:
+        if (c->args.size() != 2 || c->args[0]->dtype.bits != 16 || c->args[1]->dtype.bits != 16) unsupported_call(c);
+        return;
+      case Op::tl_ptx_cp_async: {
+        int64_t bytes = int_arg(c, 2);
+        if (arch_.number < 80) return unsupported_call(c, "it needs sm_80 or newer");
+        if (bytes != 4 && bytes != 8 && bytes != 16) unsupported_call(c, "a copy is of 4, 8 or 16 bytes");
+        return;
+      }
+      case Op::tirx_s_tir__cp_async_raw: {
+        int64_t bytes = int_arg(c, 4);
+        if (arch_.number < 80) return unsupported_call(c, "it needs sm_80 or newer");
+        if (c->args.size() != 5 || (bytes != 4 && bytes != 8 && bytes != 16)) unsupported_call(c, "a copy is of 4, 8 or 16 bytes");
+        return;
+      }
+      case Op::tl_set_max_nreg:
+        if (!arch_.has_setmaxnreg()) return unsupported_call(c, "it needs sm_90a or newer");
+        if (int_arg(c, 0) < 24 || int_arg(c, 0) > 256 || int_arg(c, 0) % 8 || int_arg(c, 1) < 0) unsupported_call(c);
+        return;
+      case Op::tl_initialize_wgmma_descriptor:
+        if (!arch_.has_wgmma()) return unsupported_call(c, "it needs sm_90a");
+        if (c->args.size() != 5 || !c->args[0]->as<Load>()) unsupported_call(c);
+        return;
+      case Op::tl_warpgroup_fence_operand:
+        if (c->args.size() != 4 || !c->args[1]->as<Var>()) unsupported_call(c);
+        return;
+      case Op::tirx_tvm_storage_sync: {
+        std::string_view scope = text_arg(c, 0);
+        if (scope != "shared" && scope != "shared.dyn" && scope != "warp") unsupported_call(c, "it has no scope '" + std::string(scope) + "'");
+        return;
+      }
+      case Op::tirx_reinterpret: {
+        bool same = c->dtype.is_handle() || c->args[0]->dtype.is_handle() ||
+                    c->dtype.bits * c->dtype.lanes == c->args[0]->dtype.bits * c->args[0]->dtype.lanes;
+        if (!same) fault(c->span, "reinterpret from " + to_string(c->args[0]->dtype) + " to " + to_string(c->dtype) + " changes the number of bits");
+        return;
+      }
+      case Op::tirx_address_of:
+      case Op::tl_access_ptr:
+        if (!is_address(c)) unsupported_call(c);
+        return;
+      case Op::tl___ldg:
+        if (c->args.empty() || (!is_address(c->args[0]) && !c->args[0]->as<Load>())) unsupported_call(c);
+        return;
+      case Op::tirx_popcount:
+      case Op::tirx_clz:
+      case Op::tirx_ctpop:
+        if (c->args.empty() || !c->args[0]->dtype.is_integer()) unsupported_call(c);
+        return;
+      case Op::tirx_isnan:
+      case Op::tirx_isinf:
+      case Op::tirx_isfinite:
+        if (c->args.size() != 1) unsupported_call(c);
+        return;
+      case Op::tirx_tvm_tuple:  // of a threadblock swizzle, which is looked at there
+      case Op::tl_no_set_max_nreg:
+      case Op::tl_loop_break:
+      case Op::tirx_break_loop:
+      case Op::tirx_continue_loop:
+      case Op::tirx_thread_return:
+      case Op::tirx_ret:
+      case Op::tl_device_assert:
+      case Op::tl_device_assert_with_msg:
+      case Op::tirx_if_then_else:
+      case Op::tirx_likely:
+      case Op::tirx_isnullptr:
+      case Op::tirx_handle_add_byte_offset:
+      case Op::tirx_buffer_data:
+      case Op::tirx_assume:
+      case Op::tirx_vectorlow:
+      case Op::tirx_vectorhigh:
+      case Op::tirx_vectorcombine:
+      case Op::tl_add2:
+      case Op::tl_sub2:
+      case Op::tl_mul2:
+      case Op::tl_max2:
+      case Op::tl_min2:
+      case Op::tl_fma2:
+      case Op::tl_abs2:
+      case Op::tl_clamp:
+      case Op::tl_infinity:
+      case Op::tl_sync_warp: return;
+      default: return unsupported_call(c);
+    }
+  }
+
+  void callee(const Call* c) {
+    for (const Function* f : module_.functions) {
+      if (f->name != c->name) continue;
+      if (f->params.size() != c->args.size()) fault(c->span, "function '" + std::string(c->name) + "' takes other arguments");
+      return;
+    }
+    fault(c->span, "the module has no function '" + std::string(c->name) + "'");
+  }
+
+  const Module& module_;
+  const Arch& arch_;
+  bool has_source_;
+  int dynamic_ = 0;
+  const Function* function_ = nullptr;
+  SpanId stmt_span_ = 0;
+  std::optional<Error> error_;
+};
+
+}  // namespace
+
+std::string imported_source(const Module& module) {
+  std::string out;
+  for (const Function* f : module.functions) {
+    const Value* v = f->attrs ? f->attrs->find("code_block_source") : nullptr;
+    if (v && v->kind == Value::Kind::kString) out += std::string(v->string) + "\n";
+    visit(
+        f->body,
+        [&](const Stmt* s) {
+          auto* a = s->as<Attr>();
+          if (a && a->key == "pragma_import_c" && a->value->as<StringImm>()) out += std::string(a->value->as<StringImm>()->value) + "\n";
+        },
+        [](const Expr*) {});
+  }
+  return out;
+}
+
+Status check(const Module& module, const Arch& arch) {
+  Checker checker(module, arch);
+  if (std::optional<Error> e = checker.run()) return *e;
+  return Ok{};
+}
+
+}  // namespace kiln::cuda

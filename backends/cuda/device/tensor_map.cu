@@ -1,0 +1,4 @@
+// A CUtensorMap.
+struct alignas(64) tensor_map {
+  unsigned long long opaque[16];
+};

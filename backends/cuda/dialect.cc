@@ -1,0 +1,276 @@
+#include "backends/cuda/dialect.h"
+
+#include <charconv>
+#include <cmath>
+
+#include "backends/cuda/generated.h"
+#include "backends/cuda/intrinsics.h"
+#include "base/small_float.h"
+#include "ir/rewriter.h"
+
+namespace kiln::cuda {
+
+using namespace ir;
+using emit::CFamily;
+using emit::Prec;
+using emit::Text;
+
+namespace {
+
+template <class T>
+std::string shortest(T value) {
+  char buffer[64];
+  auto end = std::to_chars(buffer, buffer + sizeof buffer, value).ptr;
+  std::string text(buffer, end);
+  if (text.find_first_of(".e") == std::string::npos) text += ".0";
+  return text;
+}
+
+std::string hex(uint64_t bits, int digits) {
+  static const char* kDigits = "0123456789ABCDEF";
+  std::string out = "0x";
+  for (int i = digits - 1; i >= 0; --i) out += kDigits[bits >> (4 * i) & 15];
+  return out;
+}
+
+std::string float_literal(DataType t, double value) {
+  if (t.bits <= 16) return hex(encode_float_literal(t, value), t.bits / 4);
+  if (t.bits == 64) {
+    if (std::isnan(value)) return "__longlong_as_double(0x7FF8000000000000)";
+    if (std::isinf(value)) return value < 0 ? "__longlong_as_double(0xFFF0000000000000)" : "__longlong_as_double(0x7FF0000000000000)";
+    return shortest(value);
+  }
+  auto narrow = static_cast<float>(value);
+  if (std::isnan(narrow)) return "__int_as_float(0x7FFFFFFF)";
+  if (std::isinf(narrow)) return narrow < 0 ? "__int_as_float(0xFF800000)" : "__int_as_float(0x7F800000)";
+  return shortest(narrow) + "f";
+}
+
+int64_t elements(const Buffer* b) {
+  int64_t n = std::max<int>(b->dtype.lanes, 1);
+  for (const Expr* d : b->shape) n *= d->as<IntImm>() ? d->as<IntImm>()->value : 1;
+  return std::max<int64_t>(n, 1);
+}
+
+void alloc(CFamily& p, const AllocBuffer& a) {
+  const Buffer* b = a.buffer;
+  std::string t = p.type(b->dtype.element());
+  p.pointees[b->data] = b->dtype.element();
+  if (b->scope() == "shared.dyn") {
+    std::string value = t == "unsigned char" ? "dynamic_shared" : "(" + t + "*)dynamic_shared";
+    return p.out.line(t + "* const " + p.names.declare(b->data) + " = " + value + ";");
+  }
+  bool shared = b->scope().starts_with("shared");
+  int64_t n = elements(b);
+  // Registers are also read as 32-bit words, shared memory in the widest accesses.
+  std::string aligned = shared ? "alignas(16) " : b->dtype.bits < 32 && n > 1 ? "alignas(4) " : "";
+  p.out.line((shared ? "__shared__ " : "") + aligned + t + " " + p.names.declare(b->data) + "[" + std::to_string(n) + "];");
+}
+
+void assertion(CFamily& p, const Assert& a) {
+  std::string message(a.error_kind.empty() ? std::string_view("RuntimeError") : a.error_kind);
+  message += ": ";
+  for (std::string_view part : a.message_parts) message += part;
+  p.out.line("if (" + p.negated(a.condition) + ") fail(" + emit::quoted(message) + ");");
+}
+
+void before_loop(CFamily& p, const For& f) {
+  const Value* factor = f.annotations ? f.annotations->find("pragma_unroll_factor") : nullptr;
+  if (factor && factor->kind == Value::Kind::kExpr && factor->expr->as<IntImm>()) {
+    return p.out.line("#pragma unroll " + std::to_string(factor->expr->as<IntImm>()->value));
+  }
+  if (factor && factor->kind == Value::Kind::kInt) return p.out.line("#pragma unroll " + std::to_string(factor->integer));
+  bool lanes = f.var->name == "lane" && f.extent->as<IntImm>();
+  if (f.for_kind == ForKind::kUnrolled || lanes) p.out.line("#pragma unroll");
+}
+
+// One copy of `bytes` bytes for each part of a vector.
+void vector_access(CFamily& p, const Attr& a) {
+  auto* s = a.body->as<Store>();
+  auto* l = s->value->as<Load>();
+  int bytes = static_cast<int>(a.value->as<IntImm>()->value), total = s->value->dtype.lanes * s->buffer->dtype.element_bytes();
+  bool floats = s->buffer->dtype == kFloat32;
+  std::string word = bytes == 16 ? (floats ? "float4" : "uint4") : bytes == 8 ? (floats ? "float2" : "uint2") : bytes == 4 ? (floats ? "float" : "unsigned") : "unsigned short";
+  auto place = [&](const Buffer* b, const Expr* index, int part, bool read) {
+    Ramp r = *index->as<Ramp>();
+    IntImm offset{{ExprKind::kIntImm, r.base->dtype}, part * bytes / b->dtype.element_bytes()};
+    Binary sum{{ExprKind::kAdd, r.base->dtype}, r.base, &offset};
+    auto* first = r.base->as<IntImm>();
+    IntImm constant{{ExprKind::kIntImm, r.base->dtype}, (first ? first->value : 0) + offset.value};
+    const Expr* at = first ? static_cast<const Expr*>(&constant) : part ? &sum : r.base;
+    return std::string("*(") + (read ? "const " : "") + word + "*)&" + p.element(b, at);
+  };
+  for (int part = 0; part * bytes < total; ++part) {
+    p.out.line(place(s->buffer, s->indices[0], part, false) + " = " + place(l->buffer, l->indices[0], part, true) + ";");
+  }
+}
+
+void attr(CFamily& p, const Attr& a) {
+  if (a.key == "kiln.vector_access") return vector_access(p, a);
+  if (a.key == "lexical_alloc_scope") return p.block("", a.body);
+  if (a.key == "async_wait_queue_scope") {
+    auto* inner = a.body->as<Attr>();
+    if (inner && inner->key == "async_wait_inflight_count") {
+      p.out.line("cp_async_wait(" + p.str(inner->value) + ");");
+      return p.stmt(inner->body);
+    }
+  }
+  p.stmt(a.body);
+  if (a.key == "async_commit_queue_scope") p.out.line("cp_async_commit();");
+}
+
+std::string thread_index(CFamily& p, std::string_view tag) {
+  if (static_cast<CudaPrinter&>(p).swizzled && tag.starts_with("blockIdx")) return "block" + std::string(tag.substr(8));
+  return std::string(tag);
+}
+
+// The address of the element that a load names; an address as it is.
+std::string address(CFamily& p, const Expr* e) {
+  if (auto* l = e->as<Load>()) return "&" + p.element(l->buffer, l->indices[0]);
+  return p.str(e);
+}
+std::string at(CFamily& p, const Call& c, size_t i) {
+  std::string base = p.str(c.args[i], Prec::kPostfix);
+  auto* offset = c.args[i + 1]->as<IntImm>();
+  return offset && offset->value == 0 ? base : "&" + base + "[" + p.str(c.args[i + 1]) + "]";
+}
+std::string descriptor(CFamily& p, const Call& c, size_t i) {
+  auto* offset = c.args[i + 1]->as<IntImm>();
+  std::string base = p.str(c.args[i], Prec::kPostfix) + "[0]";
+  return offset && offset->value == 0 ? base : base + " + " + p.str(c.args[i + 1], Prec::kMul);
+}
+
+std::string joined(const std::vector<std::string>& list) {
+  std::string out;
+  for (const std::string& s : list) out += (out.empty() ? "" : ", ") + s;
+  return out;
+}
+
+std::string generated_args(CFamily& p, const Call& c) {
+  size_t n = c.args.size();
+  switch (c.op) {
+    case Op::tirx_ptx_mma: return joined({at(p, c, 10), at(p, c, 6), at(p, c, 8)});
+    case Op::tl_ptx_ldmatrix: return joined({p.str(c.args[3]), p.str(c.args[2])});
+    case Op::tl_ptx_stmatrix: return p.args(c.args, 2);
+    case Op::tl_ptx_wgmma_ss: return joined({at(p, c, 10), descriptor(p, c, 6), descriptor(p, c, 8), p.str(c.args[12])});
+    case Op::tl_ptx_wgmma_rs: return joined({at(p, c, 9), at(p, c, 5), descriptor(p, c, 7), p.str(c.args[11])});
+    case Op::tl_tma_load:
+    case Op::tl_tma_load_im2col: {
+      if (!c.args[0]->as<Var>()) return joined({p.str(c.args[0]), p.str(c.args[1]), address(p, c.args[2]), p.str(c.args[3])});
+      return joined({p.str(c.args[0]), address(p, c.args[1]), p.args(c.args.first(n - 1), 2)});
+    }
+    case Op::tl_tma_store: return p.args(c.args.first(c.args[0]->as<Var>() ? n - 2 : 3));
+    case Op::tl_atomic_load_elem_op: return p.str(c.args[0]);
+    case Op::tirx_call_extern:
+    case Op::tirx_call_pure_extern: return p.args(c.args, 1);
+    case Op::tl_warp_reduce_sum:
+    case Op::tl_warp_reduce_max:
+    case Op::tl_warp_reduce_min:
+    case Op::tl_warp_reduce_bitand:
+    case Op::tl_warp_reduce_bitor: return p.str(c.args[0]);
+    default: return joined({p.str(c.args[0]), p.str(c.args[1])});  // atomic updates
+  }
+}
+
+std::string helper(CFamily& p, const Call& c, const HelperCall& h) {
+  std::string constants, args;
+  for (size_t i = 0; i < c.args.size() && i < h.args.size(); ++i) {
+    std::string& list = h.args[i] == 't' ? constants : args;
+    if (h.args[i] == '-') continue;
+    list += (list.empty() ? "" : ", ") + (h.args[i] == '&' ? address(p, c.args[i]) : p.str(c.args[i]));
+  }
+  return std::string(h.function) + (constants.empty() ? "" : "<" + constants + ">") + "(" + args + ")";
+}
+
+std::string storage_sync(CFamily& p, const Call& c) {
+  std::string_view scope = text_arg(&c, 0);
+  if (scope == "warp") return "__syncwarp();";
+  bool named = c.args.size() == 3 && !c.args[1]->dtype.is_bool();
+  return named ? "named_barrier_sync(" + p.args(c.args, 1) + ");" : "__syncthreads();";
+}
+
+std::string evaluate(CFamily& p, const Evaluate& e) {
+  auto* c = e.value->as<Call>();
+  if (!c) return "";
+  switch (c->op) {
+    case Op::tirx_assume:
+    case Op::tl_no_set_max_nreg: return "";
+    case Op::tirx_tvm_storage_sync: return storage_sync(p, *c);
+    case Op::tl_sync_warp: return "__syncwarp(" + p.args(c->args) + ");";
+    case Op::tl_loop_break:
+    case Op::tirx_break_loop: return "break;";
+    case Op::tirx_continue_loop: return "continue;";
+    case Op::tirx_thread_return: return "return;";
+    case Op::tirx_ret: return p.function->ret.is_void() ? "return;" : "return " + p.str(c->args[0]) + ";";
+    case Op::tl_set_max_nreg: {
+      return std::string(int_arg(c, 1) ? "raise" : "lower") + "_register_limit<" + p.str(c->args[0]) + ">();";
+    }
+    case Op::tl_ptx_cp_async: {
+      std::string to = p.str(c->args[0]), from = p.str(c->args[1]);
+      return "cp_async<" + p.str(c->args[2]) + ">(" + to + ", " + from + (c->args.size() > 3 ? ", " + p.str(c->args[3]) : "") + ");";
+    }
+    case Op::tirx_s_tir__cp_async_raw: {
+      auto place = [&](size_t i) { return "&" + p.str(c->args[i], Prec::kPostfix) + "[" + p.str(c->args[i + 1]) + "]"; };
+      return "cp_async<" + p.str(c->args[4]) + ">(" + place(0) + ", " + place(2) + ");";
+    }
+    case Op::tl_initialize_wgmma_descriptor: {
+      auto* l = c->args[0]->as<Load>();
+      return p.element(l->buffer, l->indices[0]) + " = wgmma_descriptor(" + p.args(c->args, 1) + ");";
+    }
+    case Op::tl_warpgroup_fence_operand: return "fence_registers(" + at(p, *c, 1) + ", " + p.str(c->args[3]) + ");";
+    default: break;
+  }
+  if (is_generated(c) || helper_call(c->op)) return p.str(e.value) + ";";
+  bool external = c->op == Op::tirx_call_extern || c->op == Op::tirx_call_pure_extern || c->op == Op::kFunction;
+  return external ? p.str(e.value) + ";" : "";
+}
+
+Text call(CFamily& p, const Call& c) {
+  auto& printer = static_cast<CudaPrinter&>(p);
+  if (is_generated(&c)) {
+    Result<Generated> g = generate(printer.arch, &c);
+    if (!g) return {"0"};  // the check has refused it
+    if (!g->text.empty()) printer.generated[g->name] = g->text;
+    return {g->name + "(" + generated_args(p, c) + ")"};
+  }
+  if (const HelperCall* h = helper_call(c.op)) return {helper(p, c, *h)};
+  auto cast_to_result = [&]() { return std::string("(") + (c.pointer ? p.type(c.pointer->element.element()) + "*" : "void*") + ")"; };
+  switch (c.op) {
+    case Op::tirx_call_extern:
+    case Op::tirx_call_pure_extern: {
+      std::string name(text_arg(&c, 0));
+      return {(name == "DP4A" ? "dp4a" : name) + "(" + p.args(c.args, 1) + ")"};
+    }
+    case Op::kFunction: {
+      auto it = printer.symbols.find(c.name);
+      return {(it == printer.symbols.end() ? std::string("undefined") : it->second) + "(" + p.args(c.args) + ")"};
+    }
+    case Op::tirx_address_of:
+    case Op::tl_access_ptr: {
+      auto* l = c.args[0]->as<Load>();
+      auto* first = l->indices[0]->as<IntImm>();
+      auto known = p.pointees.find(l->buffer->data);
+      bool plain = known != p.pointees.end() && known->second == l->buffer->dtype.element();
+      if (first && first->value == 0 && plain) return {p.names.of(l->buffer->data)};
+      return {"&" + p.element(l->buffer, l->indices[0]), Prec::kUnary};
+    }
+    case Op::tirx_handle_add_byte_offset: {
+      auto* offset = c.args[1]->as<IntImm>();
+      if (offset && offset->value == 0) return p.expr(c.args[0]);
+      auto* v = c.args[0]->as<Var>();
+      bool bytes = v && p.pointees.contains(v) && p.pointees[v].element_bytes() == 1;
+      std::string base = bytes ? p.str(c.args[0], Prec::kUnary) : "(char*)" + p.str(c.args[0], Prec::kUnary);
+      return {base + " + " + p.str(c.args[1], Prec::kMul), Prec::kAdd};
+    }
+    case Op::tirx_buffer_data: return p.expr(c.args[0]);
+    case Op::tirx_reinterpret: return {cast_to_result() + p.str(c.args[0], Prec::kUnary), Prec::kUnary};
+    case Op::tirx_isnullptr: return {"!" + p.str(c.args[0], Prec::kUnary), Prec::kUnary};
+    default: return {"0"};  // an effect that is nothing here, as a value
+  }
+}
+
+}  // namespace
+
+const emit::Dialect dialect = {type_name, float_literal, call, alloc, assertion, before_loop, attr, evaluate, thread_index};
+
+}  // namespace kiln::cuda

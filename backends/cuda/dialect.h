@@ -1,0 +1,24 @@
+// CUDA C++ as a dialect of the C family.
+#pragma once
+
+#include <map>
+
+#include "backends/cuda/arch.h"
+#include "emit/c_family.h"
+
+namespace kiln::cuda {
+
+extern const emit::Dialect dialect;
+
+// The walker with what calls need to know.
+struct CudaPrinter : emit::CFamily {
+  CudaPrinter(emit::Writer& out, const std::set<std::string, std::less<>>& reserved, const Arch& arch,
+              const std::map<std::string, std::string, std::less<>>& symbols, std::map<std::string, std::string>& generated)
+      : CFamily(dialect, out, reserved), arch(arch), symbols(symbols), generated(generated) {}
+  const Arch& arch;
+  const std::map<std::string, std::string, std::less<>>& symbols;  // names of the module's functions in the text
+  std::map<std::string, std::string>& generated;                   // helpers made for its calls, by name
+  bool swizzled = false;                                           // blockIdx is that of an Attr "threadblock_swizzle_pattern"
+};
+
+}  // namespace kiln::cuda

@@ -1,0 +1,118 @@
+#include "backends/cuda/generated.h"
+
+namespace kiln::cuda {
+
+using namespace ir;
+
+std::string_view text_arg(const Call* c, size_t i) {
+  auto* s = i < c->args.size() ? c->args[i]->as<StringImm>() : nullptr;
+  return s ? s->value : std::string_view();
+}
+
+int64_t int_arg(const Call* c, size_t i) {
+  auto* n = i < c->args.size() ? c->args[i]->as<IntImm>() : nullptr;
+  return n ? n->value : -1;
+}
+
+std::string registers(int first, int count) {
+  std::string out = "{";
+  for (int i = 0; i < count; ++i) out += (i ? ", %" : "%") + std::to_string(first + i);
+  return out + "}";
+}
+
+std::string operands(std::string_view constraint, std::string_view array, int count) {
+  std::string out;
+  for (int i = 0; i < count; ++i) {
+    if (i) out += i % 8 ? ", " : ",\n        ";
+    out += "\"" + std::string(constraint) + "\"(" + std::string(array) + "[" + std::to_string(i) + "])";
+  }
+  return out;
+}
+
+int extent(std::string_view shape, char letter) {
+  size_t at = shape.find(letter);
+  int n = 0;
+  for (size_t i = at == shape.npos ? shape.size() : at + 1; i < shape.size() && shape[i] >= '0' && shape[i] <= '9' && n < 10000; ++i) {
+    n = n * 10 + (shape[i] - '0');
+  }
+  return n;
+}
+
+Error unsupported(const Arch& arch, const std::string& what, const std::string& hint) {
+  return {Code::kUnsupported, what + " on " + arch.sm(), "", hint};
+}
+
+std::string ptx_type(std::string_view t) {
+  if (t == "fp16" || t == "float16") return "f16";
+  if (t == "bf16" || t == "bfloat16") return "bf16";
+  if (t == "tf32" || t == "tfloat32") return "tf32";
+  if (t == "fp32" || t == "float32") return "f32";
+  if (t == "fp64" || t == "float64") return "f64";
+  if (t == "int32") return "s32";
+  if (t == "int8") return "s8";
+  if (t == "uint8") return "u8";
+  if (t == "int4") return "s4";
+  if (t == "uint4") return "u4";
+  if (t == "e4m3" || t == "float8_e4m3" || t == "float8_e4m3fn") return "e4m3";
+  if (t == "e5m2" || t == "float8_e5m2") return "e5m2";
+  return "";
+}
+
+int ptx_bits(std::string_view t) {
+  if (t == "f64") return 64;
+  if (t == "f32" || t == "tf32" || t == "s32") return 32;
+  if (t == "f16" || t == "bf16") return 16;
+  return t == "s4" || t == "u4" ? 4 : 8;
+}
+
+bool is_template_call(const Call* c) {
+  return (c->op == Op::tirx_call_extern || c->op == Op::tirx_call_pure_extern) && text_arg(c, 0).starts_with("tl::");
+}
+
+bool is_generated(const Call* c) {
+  switch (c->op) {
+    case Op::tirx_ptx_mma:
+    case Op::tl_ptx_ldmatrix:
+    case Op::tl_ptx_stmatrix:
+    case Op::tl_ptx_wgmma_ss:
+    case Op::tl_ptx_wgmma_rs:
+    case Op::tl_tma_load:
+    case Op::tl_tma_load_im2col:
+    case Op::tl_tma_store:
+    case Op::tl_atomic_add_elem_op:
+    case Op::tl_atomic_add_ret_elem_op:
+    case Op::tl_atomic_max_elem_op:
+    case Op::tl_atomic_max_ret_elem_op:
+    case Op::tl_atomic_min_elem_op:
+    case Op::tl_atomic_min_ret_elem_op:
+    case Op::tl_atomic_or_elem_op:
+    case Op::tl_atomic_load_elem_op:
+    case Op::tl_atomic_store_elem_op:
+    case Op::tirx_atomic_add:
+    case Op::tirx_cuda__atomic_add:
+    case Op::tl_warp_reduce_sum:
+    case Op::tl_warp_reduce_max:
+    case Op::tl_warp_reduce_min:
+    case Op::tl_warp_reduce_bitand:
+    case Op::tl_warp_reduce_bitor: return true;
+    case Op::tirx_call_extern:
+    case Op::tirx_call_pure_extern: return is_template_call(c);
+    default: return false;
+  }
+}
+
+Result<Generated> generate(const Arch& arch, const Call* c) {
+  switch (c->op) {
+    case Op::tirx_ptx_mma:
+    case Op::tl_ptx_ldmatrix:
+    case Op::tl_ptx_stmatrix: return generate_matrix(arch, c);
+    case Op::tl_ptx_wgmma_ss:
+    case Op::tl_ptx_wgmma_rs: return generate_wgmma(arch, c);
+    case Op::tl_tma_load:
+    case Op::tl_tma_load_im2col:
+    case Op::tl_tma_store: return generate_tma(arch, c);
+    default: return generate_reduction(arch, c);
+  }
+}
+
+}  // namespace kiln::cuda

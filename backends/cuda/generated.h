@@ -1,0 +1,46 @@
+// Helpers that stand for one form of an instruction family: made for the call that needs them, in the text once.
+#pragma once
+
+#include <string>
+
+#include "backends/cuda/arch.h"
+#include "ir/ir.h"
+
+namespace kiln::cuda {
+
+struct Generated {
+  std::string name;  // what is called
+  std::string text;  // its definition; empty for a function of CUDA's own
+};
+
+// Whether calls of this kind are printed as calls of a generated helper.
+bool is_generated(const ir::Call* c);
+
+// The helper for a call, which has its arguments in the order that print_call gives them. A form that the architecture lacks is an error of
+// code kUnsupported without a place. Shapes and dtypes are those of the PTX ISA 9.0.
+Result<Generated> generate(const Arch& arch, const ir::Call* c);
+
+// mma.sync, ldmatrix, stmatrix (matrix.cc); wgmma (wgmma.cc); TMA (tma.cc); atomics and reductions (reduction.cc).
+Result<Generated> generate_matrix(const Arch& arch, const ir::Call* c);
+Result<Generated> generate_wgmma(const Arch& arch, const ir::Call* c);
+Result<Generated> generate_tma(const Arch& arch, const ir::Call* c);
+Result<Generated> generate_reduction(const Arch& arch, const ir::Call* c);
+
+// tl::AllReduce<...>::run and tl::CumSum2D<...>::run, which modules name as external functions.
+bool is_template_call(const ir::Call* c);
+
+// The text of argument i, or empty; its integer, or -1.
+std::string_view text_arg(const ir::Call* c, size_t i);
+int64_t int_arg(const ir::Call* c, size_t i);
+// "{%3, %4, %5}"
+std::string registers(int first, int count);
+// `"+f"(d[0]), "+f"(d[1])`
+std::string operands(std::string_view constraint, std::string_view array, int count);
+// The number after `letter` in a shape as "m16n8k16"; 0 when there is none.
+int extent(std::string_view shape, char letter);
+Error unsupported(const Arch& arch, const std::string& what, const std::string& hint = "");
+// PTX's name of an operand format ("fp16" and "float16": "f16"); empty when it has none.
+std::string ptx_type(std::string_view dtype);
+int ptx_bits(std::string_view ptx_type);
+
+}  // namespace kiln::cuda

@@ -1,0 +1,337 @@
+#include "backends/cuda/intrinsics.h"
+
+#include "backends/cuda_device.h"
+
+namespace kiln::cuda {
+
+using ir::Op;
+
+namespace {
+
+constexpr MathFunction kMath[] = {
+    {Op::tirx_acos, "acos", 1},
+    {Op::tirx_acosh, "acosh", 1},
+    {Op::tirx_asin, "asin", 1},
+    {Op::tirx_asinh, "asinh", 1},
+    {Op::tirx_atan, "atan", 1},
+    {Op::tirx_atan2, "atan2", 2},
+    {Op::tirx_atanh, "atanh", 1},
+    {Op::kUnknown, "cbrt", 1},
+    {Op::tirx_ceil, "ceil", 1},
+    {Op::tirx_copysign, "copysign", 2},
+    {Op::tirx_cos, "cos", 1},
+    {Op::tl___cos, "cos", 1, "__cosf"},
+    {Op::tirx_cosh, "cosh", 1},
+    {Op::tirx_erf, "erf", 1},
+    {Op::kUnknown, "erfc", 1},
+    {Op::tirx_exp, "exp", 1},
+    {Op::tl___exp, "exp", 1, "__expf"},
+    {Op::tirx_exp10, "exp10", 1},
+    {Op::tl___exp10, "exp10", 1, "__exp10f"},
+    {Op::tirx_exp2, "exp2", 1},
+    {Op::kUnknown, "expm1", 1},
+    {Op::tirx_fabs, "fabs", 1},
+    {Op::kUnknown, "fdim", 2},
+    {Op::tirx_floor, "floor", 1},
+    {Op::tirx_fma, "fma", 3},
+    {Op::tl_fma, "fma", 3},
+    {Op::kUnknown, "fmax", 2},
+    {Op::kUnknown, "fmin", 2},
+    {Op::tirx_fmod, "fmod", 2},
+    {Op::tirx_hypot, "hypot", 2},
+    {Op::tirx_ldexp, "ldexp", 2},
+    {Op::kUnknown, "lgamma", 1},
+    {Op::tirx_log, "log", 1},
+    {Op::tl___log, "log", 1, "__logf"},
+    {Op::tirx_log10, "log10", 1},
+    {Op::tl___log10, "log10", 1, "__log10f"},
+    {Op::tirx_log1p, "log1p", 1},
+    {Op::tirx_log2, "log2", 1},
+    {Op::tl___log2, "log2", 1, "__log2f"},
+    {Op::tirx_nearbyint, "nearbyint", 1},
+    {Op::tirx_nextafter, "nextafter", 2},
+    {Op::tirx_pow, "pow", 2},
+    {Op::kUnknown, "remainder", 2},
+    {Op::kUnknown, "rint", 1},
+    {Op::tirx_round, "round", 1},
+    {Op::tl_round_ties_away_from_zero, "round", 1},
+    {Op::tirx_rsqrt, "rsqrt", 1},
+    {Op::tl_fast_rcp, "rcp_", 1},
+    {Op::tirx_sigmoid, "sigmoid_", 1},
+    {Op::tirx_sin, "sin", 1},
+    {Op::tl___sin, "sin", 1, "__sinf"},
+    {Op::tirx_sinh, "sinh", 1},
+    {Op::tirx_sqrt, "sqrt", 1},
+    {Op::tirx_tan, "tan", 1},
+    {Op::tl___tan, "tan", 1, "__tanf"},
+    {Op::tirx_tanh, "tanh", 1},
+    {Op::kUnknown, "tgamma", 1},
+    {Op::tirx_trunc, "trunc", 1},
+    {Op::tl_max_nan, "max_nan_", 2},
+    {Op::tl_min_nan, "min_nan_", 2},
+    {Op::tl_max2_nan, "max_nan_", 2},
+    {Op::tl_min2_nan, "min_nan_", 2},
+};
+
+struct Name {
+  std::string_view name, math;
+};
+// CUDA's functions of float16 and bfloat16, by the function that they are.
+constexpr Name kHalf[] = {{"hexp", "exp"},     {"hexp2", "exp2"},   {"hexp10", "exp10"}, {"hlog", "log"},     {"hlog2", "log2"},
+                          {"hlog10", "log10"}, {"hsin", "sin"},     {"hcos", "cos"},     {"htanh", "tanh"},   {"hsqrt", "sqrt"},
+                          {"hrsqrt", "rsqrt"}, {"hrcp", "rcp_"},    {"hfloor", "floor"}, {"hceil", "ceil"},   {"htrunc", "trunc"},
+                          {"hrint", "rint"},   {"__habs", "fabs"},  {"__hmax", "fmax"},  {"__hmin", "fmin"},  {"__hfma", "fma"},
+                          {"htan", "tan"},     {"htan_approx", "tan"}, {"__hmax_nan", "max_nan_"}, {"__hmin_nan", "min_nan_"}};
+
+struct Builtin {
+  std::string_view name;
+  int args;
+};
+constexpr Builtin kBuiltins[] = {
+    {"__cosf", 1},     {"__exp10f", 1},   {"__expf", 1},    {"__fdividef", 2}, {"__log10f", 1},  {"__log2f", 1},   {"__logf", 1},
+    {"__powf", 2},     {"__saturatef", 1}, {"__sinf", 1},   {"__tanf", 1},     {"__tanhf", 1},    {"__fadd_rn", 2}, {"__fadd_rz", 2}, {"__fadd_ru", 2},
+    {"__fadd_rd", 2},  {"__fsub_rn", 2},  {"__fsub_rz", 2}, {"__fsub_ru", 2},  {"__fsub_rd", 2}, {"__fmul_rn", 2}, {"__fmul_rz", 2},
+    {"__fmul_ru", 2},  {"__fmul_rd", 2},  {"__fdiv_rn", 2}, {"__fdiv_rz", 2},  {"__fdiv_ru", 2}, {"__fdiv_rd", 2}, {"__fmaf_rn", 3},
+    {"__fmaf_rz", 3},  {"__fmaf_ru", 3},  {"__fmaf_rd", 3}, {"__frcp_rn", 1},  {"__frcp_rz", 1}, {"__frcp_ru", 1}, {"__frcp_rd", 1},
+    {"__fsqrt_rn", 1}, {"__fsqrt_rz", 1}, {"__fsqrt_ru", 1}, {"__fsqrt_rd", 1}, {"__frsqrt_rn", 1}, {"__dadd_rn", 2}, {"__dadd_rz", 2},
+    {"__dadd_ru", 2},  {"__dadd_rd", 2},  {"__dsub_rn", 2}, {"__dsub_rz", 2},  {"__dsub_ru", 2}, {"__dsub_rd", 2}, {"__dmul_rn", 2},
+    {"__dmul_rz", 2},  {"__dmul_ru", 2},  {"__dmul_rd", 2}, {"__ddiv_rn", 2},  {"__ddiv_rz", 2}, {"__ddiv_ru", 2}, {"__ddiv_rd", 2},
+    {"__fma_rn", 3},   {"__fma_rz", 3},   {"__fma_ru", 3},  {"__fma_rd", 3},   {"__drcp_rn", 1}, {"__drcp_rz", 1}, {"__drcp_ru", 1},
+    {"__drcp_rd", 1},  {"__dsqrt_rn", 1}, {"__dsqrt_rz", 1}, {"__dsqrt_ru", 1}, {"__dsqrt_rd", 1}, {"__popc", 1},  {"__popcll", 1},
+    {"__clz", 1},      {"__clzll", 1},    {"__ffs", 1},     {"__ffsll", 1},    {"__brev", 1},    {"__brevll", 1},  {"__mulhi", 2},
+    {"__umulhi", 2},   {"__byte_perm", 3}, {"__dp4a", 3},   {"__float_as_int", 1}, {"__int_as_float", 1}, {"__float_as_uint", 1},
+    {"__uint_as_float", 1}, {"clock", 0}, {"clock64", 0},   {"__syncthreads", 0}, {"__threadfence", 0}, {"__threadfence_block", 0},
+};
+
+constexpr HelperCall kCalls[] = {
+    {Op::tirx_ptx_commit_group, "cp_async_commit", "", 80},
+    {Op::tirx_ptx_wait_group, "cp_async_wait", "v", 80},
+    {Op::tl_ptx_cp_async_barrier_noinc, "cp_async_mbarrier_arrive_noinc", "&", 80},
+    {Op::tirx_ptx_init_barrier_thread_count, "mbarrier_init", "&v", 90},
+    {Op::tirx_ptx_arrive_barrier, "mbarrier_arrive", "&", 90},
+    {Op::tl_ptx_arrive_cluster_barrier, "mbarrier_arrive_cluster", "&v", 90},
+    {Op::tirx_ptx_arrive_barrier_expect_tx, "mbarrier_arrive_expect_tx", "&v", 90},
+    {Op::tl_mbarrier_expect_tx, "mbarrier_expect_tx", "&v", 90},
+    {Op::tl_mbarrier_wait_parity, "mbarrier_wait_parity", "&v", 90},
+    {Op::tl_ptx_fence_barrier_init, "fence_barrier_init", "", 90},
+    {Op::tl_fence_proxy_async, "fence_proxy_async", "", 90},
+    {Op::tl_tl_shuffle_elect, "elect_thread", "t"},
+    {Op::tl_prefetch_tma_descriptor, "prefetch_tensor_map", "p", 90},
+    {Op::tl_tma_store_arrive, "bulk_commit", "", 90},
+    {Op::tl_tma_store_wait, "bulk_wait", "tt", 90},
+    {Op::tl_cluster_arrive, "cluster_arrive", "", 90},
+    {Op::tl_cluster_arrive_relaxed, "cluster_arrive_relaxed", "", 90},
+    {Op::tl_cluster_wait, "cluster_wait", "", 90},
+    {Op::tl_cluster_sync, "cluster_sync", "", 90},
+    {Op::tirx_cuda__cluster_sync, "cluster_sync", "", 90},
+    {Op::tl_block_rank_in_cluster, "cluster_block_rank", "", 90},
+    {Op::tl_pdl_trigger, "launch_dependents", "", 90},
+    {Op::tl_pdl_sync, "wait_for_dependencies", "", 90},
+    {Op::tl_named_barrier_arrive, "named_barrier_arrive", "vv"},
+    {Op::tl_warpgroup_arrive, "wgmma_fence", "", 90},
+    {Op::tl_warpgroup_commit_batch, "wgmma_commit", "", 90},
+    {Op::tl_warpgroup_wait, "wgmma_wait", "t", 90},
+    {Op::tl_increase_descriptor_offset, "advance_descriptor", "vv", 90},
+    {Op::tl_any_sync, "__any_sync", "vv"},
+    {Op::tl_all_sync, "__all_sync", "vv"},
+    {Op::tl_ballot_sync, "__ballot_sync", "vv"},
+    {Op::tirx_cuda__any_sync, "__any_sync", "vv"},
+    {Op::tirx_cuda__ballot_sync, "__ballot_sync", "vv"},
+    {Op::tl_activemask, "__activemask", ""},
+    {Op::tirx_cuda____activemask, "__activemask", ""},
+    {Op::tirx_tvm_warp_activemask, "__activemask", ""},
+    {Op::tl_match_any_sync, "__match_any_sync", "vv"},
+    {Op::tl_match_all_sync, "match_all", "vv"},
+    {Op::tl_syncthreads_and, "__syncthreads_and", "v"},
+    {Op::tl_syncthreads_or, "__syncthreads_or", "v"},
+    {Op::tl_syncthreads_count, "__syncthreads_count", "v"},
+    {Op::tl_shfl_sync, "__shfl_sync", "vvvv"},
+    {Op::tl_shfl_xor_sync, "__shfl_xor_sync", "vvvv"},
+    {Op::tl_shfl_up_sync, "__shfl_up_sync", "vvvv"},
+    {Op::tl_shfl_down_sync, "__shfl_down_sync", "vvvv"},
+    {Op::tirx_cuda____shfl_sync, "__shfl_sync", "vvvv"},
+    {Op::tirx_cuda____shfl_xor_sync, "__shfl_xor_sync", "vvvv"},
+    {Op::tirx_cuda____shfl_up_sync, "__shfl_up_sync", "vvvv"},
+    {Op::tirx_cuda____shfl_down_sync, "__shfl_down_sync", "vvvv"},
+    {Op::tirx_tvm_warp_shuffle, "__shfl_sync", "vvvv-"},
+    {Op::tirx_tvm_warp_shuffle_xor, "__shfl_xor_sync", "vvvv-"},
+    {Op::tirx_tvm_warp_shuffle_up, "__shfl_up_sync", "vvvv-"},
+    {Op::tirx_tvm_warp_shuffle_down, "__shfl_down_sync", "vvvv-"},
+};
+
+}  // namespace
+
+const MathFunction* math_function(Op op) {
+  if (op == Op::kUnknown) return nullptr;
+  for (const MathFunction& f : kMath) {
+    if (f.op == op) return &f;
+  }
+  return nullptr;
+}
+
+const MathFunction* math_function(std::string_view name) {
+  for (const Name& half : kHalf) {
+    if (half.name == name) name = half.math;
+  }
+  for (const MathFunction& f : kMath) {
+    if (!f.fast.empty()) continue;
+    if (name == f.name || (name.size() == f.name.size() + 1 && name.back() == 'f' && name.starts_with(f.name))) return &f;
+  }
+  return nullptr;
+}
+
+std::string spelling(const MathFunction& f, ir::DataType t) {
+  std::string name(f.name);
+  if (name.back() == '_') return name + (t.bits == 64 ? "f64" : "f32");
+  if (t.bits != 64 && !f.fast.empty()) return std::string(f.fast);
+  return t.bits == 64 ? name : name + "f";
+}
+
+int builtin_function(std::string_view name) {
+  for (const Builtin& b : kBuiltins) {
+    if (b.name == name) return b.args;
+  }
+  return -1;
+}
+
+const HelperCall* helper_call(Op op) {
+  for (const HelperCall& c : kCalls) {
+    if (c.op == op) return &c;
+  }
+  return nullptr;
+}
+
+const std::vector<Helper>& helpers() {
+  static const std::vector<Helper> all = {
+      {"int_limits", device::int_limits, {"INT32_MIN", "INT64_MIN"}},
+      {"f16", device::f16, {"f16", "f16_to_f32", "f32_to_f16"}},
+      {"bf16", device::bf16, {"bf16", "bf16_to_f32", "f32_to_bf16"}, 75, 79},
+      {"bf16_sm80", device::bf16_sm80, {"bf16", "bf16_to_f32", "f32_to_bf16"}, 80},
+      {"f8_e4m3", device::f8_e4m3, {"f8_e4m3", "f8_e4m3_to_f32", "f32_to_f8_e4m3"}, 75, 88},
+      {"f8_e4m3_sm89", device::f8_e4m3_sm89, {"f8_e4m3", "f8_e4m3_to_f32", "f32_to_f8_e4m3"}, 89},
+      {"f8_e5m2", device::f8_e5m2, {"f8_e5m2", "f8_e5m2_to_f32", "f32_to_f8_e5m2"}, 75, 88},
+      {"f8_e5m2_sm89", device::f8_e5m2_sm89, {"f8_e5m2", "f8_e5m2_to_f32", "f32_to_f8_e5m2"}, 89},
+      {"round_to_odd",
+       device::round_to_odd,
+       {"f64_to_f32_odd", "i32_to_f32_odd", "u32_to_f32_odd", "i64_to_f32_odd", "u64_to_f32_odd"}},
+      {"floor_div", device::floor_div, {"floor_div_i32", "floor_mod_i32", "floor_div_i64", "floor_mod_i64"}},
+      {"minmax_nan", device::minmax_nan, {"min_nan_f32", "max_nan_f32", "min_nan_f64", "max_nan_f64"}},
+      {"math", device::math, {"sigmoid_f32", "sigmoid_f64", "rcp_f32", "rcp_f64"}},
+      {"fail", device::assert, {"fail"}},
+      {"debug_print",
+       device::debug_print,
+       {"debug_print_f64", "debug_print_i64", "debug_print_element_f64", "debug_print_element_i64"}},
+      {"shared_address", device::shared_address, {"shared_address"}},
+      {"named_barrier", device::named_barrier, {"named_barrier_sync"}},
+      {"named_barrier_arrive", device::named_barrier_arrive, {"named_barrier_arrive"}},
+      {"cp_async", device::cp_async, {"cp_async"}},
+      {"cp_async_commit", device::cp_async_commit, {"cp_async_commit"}},
+      {"cp_async_wait", device::cp_async_wait, {"cp_async_wait"}},
+      {"cp_async_barrier", device::cp_async_barrier, {"cp_async_mbarrier_arrive_noinc"}},
+      {"mbarrier",
+       device::mbarrier,
+       {"mbarrier_init", "mbarrier_arrive", "mbarrier_expect_tx", "mbarrier_arrive_expect_tx", "mbarrier_wait_parity"}},
+      {"mbarrier_cluster", device::mbarrier_cluster, {"mbarrier_arrive_cluster"}},
+      {"fence_barrier_init", device::fence_barrier_init, {"fence_barrier_init"}},
+      {"fence_proxy_async", device::fence_proxy_async, {"fence_proxy_async"}},
+      {"elect_sm75", device::elect_sm75, {"elect_thread"}, 75, 89},
+      {"elect", device::elect, {"elect_thread"}, 90},
+      {"tensor_map", device::tensor_map, {"tensor_map"}},
+      {"prefetch_tensor_map", device::prefetch_tensor_map, {"prefetch_tensor_map"}},
+      {"bulk_store", device::bulk_store, {"bulk_store"}},
+      {"bulk_commit", device::bulk_commit, {"bulk_commit"}},
+      {"bulk_wait", device::bulk_wait, {"bulk_wait"}},
+      {"cluster", device::cluster, {"cluster_arrive", "cluster_arrive_relaxed", "cluster_wait", "cluster_sync", "cluster_block_rank"}},
+      {"grid_dependency", device::grid_dependency, {"launch_dependents", "wait_for_dependencies"}},
+      {"setmaxnreg", device::setmaxnreg, {"raise_register_limit", "lower_register_limit"}},
+      {"wgmma_sync", device::wgmma_sync, {"wgmma_fence", "wgmma_commit", "wgmma_wait"}},
+      {"wgmma_operands", device::wgmma_operands, {"fence_registers"}},
+      {"wgmma_descriptor", device::wgmma_descriptor, {"wgmma_descriptor"}},
+      {"advance_descriptor", device::advance_descriptor, {"advance_descriptor"}},
+      {"dp4a", device::dp4a, {"dp4a"}},
+      {"match_all", device::match_all, {"match_all"}},
+      {"swizzled_block", device::swizzled_block, {"swizzled_block_rows", "swizzled_block_columns"}},
+      {"scan", device::scan, {"scan_line", "scan_1d", "scan_2d"}},
+  };
+  return all;
+}
+
+std::string small_float_name(ir::DataType t) {
+  if (t.element() == ir::kFloat16) return "f16";
+  if (t.element() == ir::kBFloat16) return "bf16";
+  return t.code == ir::TypeCode::kFloat8E5M2 ? "f8_e5m2" : "f8_e4m3";
+}
+
+std::string type_name(ir::DataType t) {
+  if (t.is_void()) return "void";
+  if (t.is_handle()) return "void*";
+  if (t.is_bool()) return "bool";
+  if (t.is_integer()) {
+    std::string prefix = t.is_uint() ? "unsigned" : "";
+    auto named = [&](std::string_view name) { return prefix + (prefix.empty() ? "" : " ") + std::string(name); };
+    switch (t.bits) {
+      case 8: return t.is_uint() ? "unsigned char" : "signed char";
+      case 16: return named("short");
+      case 32: return t.is_uint() ? "unsigned" : "int";
+      default: return named("long long");
+    }
+  }
+  if (t.code == ir::TypeCode::kFloat && t.bits == 32) return "float";
+  if (t.code == ir::TypeCode::kFloat && t.bits == 64) return "double";
+  return small_float_name(t);
+}
+
+bool has_type(ir::DataType t) {
+  if (t.is_integer()) return t.bits == 8 || t.bits == 16 || t.bits == 32 || t.bits == 64;
+  if (t.is_float8()) {
+    return t.code == ir::TypeCode::kFloat8E4M3 || t.code == ir::TypeCode::kFloat8E4M3FN || t.code == ir::TypeCode::kFloat8E5M2;
+  }
+  if (t.is_floating()) return t.bits >= 16 && t.bits <= 64;
+  return t.is_bool() || t.code == ir::TypeCode::kHandle;
+}
+
+const std::set<std::string, std::less<>>& reserved_names() {
+  static const std::set<std::string, std::less<>> all = [] {
+    std::set<std::string, std::less<>> names;
+    std::string_view words =
+        // C++20
+        "alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t char32_t class compl concept const "
+        "consteval constexpr constinit const_cast continue co_await co_return co_yield decltype default delete do double dynamic_cast else "
+        "enum explicit export extern false float for friend goto if inline int long mutable namespace new noexcept not not_eq nullptr "
+        "operator or or_eq private protected public register reinterpret_cast requires return short signed sizeof static static_assert "
+        "static_cast struct switch template this thread_local throw true try typedef typeid typename union unsigned using virtual void "
+        "volatile wchar_t while xor xor_eq final override import module restrict typeof "
+        // CUDA's variables, types and functions
+        "threadIdx blockIdx blockDim gridDim warpSize dim3 uint3 cudaError_t cudaStream_t size_t ptrdiff_t clock_t ushort uint ulong uchar "
+        "half half2 __half nv_bfloat16 min max abs labs llabs umin umax ullmin ullmax llmin llmax printf assert malloc free memcpy memset "
+        "memmove memcmp strlen strcpy strcat strcmp clock clock64 main std fma signbit isnan isinf isfinite isnormal isgreater isless "
+        "isunordered frexp frexpf modf modff logb logbf ilogb ilogbf scalbn scalbnf scalbln scalblnf nan nanf norm normf rnorm rhypot "
+        "sincos sincosf sincospi sinpi sinpif cospi cospif tanpi cyl_bessel_i0 cyl_bessel_i1 j0 j1 jn y0 y1 yn j0f j1f y0f y1f erfinv "
+        "erfcinv erfcx normcdf normcdfinv rcbrt nearbyintf lrint lrintf llrint llrintf lround lroundf llround llroundf remquo remquof "
+        "atomicAdd atomicSub atomicExch atomicMin atomicMax atomicInc atomicDec atomicCAS atomicAnd atomicOr atomicXor exit abort "
+        "saturate dynamic_shared block "
+        // macros that headers define
+        "NULL INFINITY NAN HUGE_VAL HUGE_VALF EOF BUFSIZ RAND_MAX EXIT_SUCCESS EXIT_FAILURE CHAR_BIT CHAR_MAX CHAR_MIN SCHAR_MAX SCHAR_MIN "
+        "UCHAR_MAX SHRT_MAX SHRT_MIN USHRT_MAX INT_MAX INT_MIN UINT_MAX LONG_MAX LONG_MIN ULONG_MAX LLONG_MAX LLONG_MIN ULLONG_MAX FLT_MAX "
+        "FLT_MIN DBL_MAX DBL_MIN INT32_MAX INT64_MAX UINT32_MAX UINT64_MAX linux unix i386 errno stdin stdout stderr";
+    for (size_t at = 0; at < words.size();) {
+      size_t end = words.find(' ', at);
+      if (end == std::string_view::npos) end = words.size();
+      if (end > at) names.emplace(words.substr(at, end - at));
+      at = end + 1;
+    }
+    for (const char* vector : {"char", "uchar", "short", "ushort", "int", "uint", "long", "ulong", "longlong", "ulonglong", "float", "double"}) {
+      for (const char* lanes : {"1", "2", "3", "4"}) names.insert(std::string(vector) + lanes), names.insert("make_" + std::string(vector) + lanes);
+    }
+    for (const MathFunction& f : kMath) {
+      for (const char* suffix : {"", "f", "l"}) names.insert(std::string(f.name) + suffix);
+    }
+    for (const Name& half : kHalf) names.emplace(half.name);
+    for (const Builtin& b : kBuiltins) names.emplace(b.name);
+    for (const Helper& h : helpers()) names.insert(h.names.begin(), h.names.end());
+    return names;
+  }();
+  return all;
+}
+
+}  // namespace kiln::cuda

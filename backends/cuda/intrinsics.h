@@ -1,0 +1,65 @@
+// What the cuda backend can call: tables of operators, built-in functions and helpers.
+#pragma once
+
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backends/cuda/arch.h"
+#include "ir/ir.h"
+
+namespace kiln::cuda {
+
+// A function of values that exists for float32 and float64. Smaller formats are computed in float32.
+struct MathFunction {
+  ir::Op op;              // kUnknown: reached by its name only
+  std::string_view name;  // for float64; with an "f" for float32. One that ends in "_" is a helper: <name>f32, <name>f64
+  int args;
+  std::string_view fast = {};  // for float32 in place of it: the hardware's approximation
+};
+
+// The function that an operator stands for, or null.
+const MathFunction* math_function(ir::Op op);
+// The one that a name stands for, in any width ("exp", "expf", "hexp", "__habs"), or null.
+const MathFunction* math_function(std::string_view extern_name);
+// Its name for float32 or float64.
+std::string spelling(const MathFunction& f, ir::DataType t);
+
+// Number of arguments of a built-in function that is called by its own name ("__expf"), or -1.
+int builtin_function(std::string_view name);
+
+// How an operator with effects is printed: as a call of a helper.
+struct HelperCall {
+  ir::Op op;
+  std::string_view function;
+  // One letter an argument: v a value; & the address of the element that a load names; p a pointer; t a constant, as template argument;
+  // - left out.
+  std::string_view args;
+  int first_sm = 75;
+};
+const HelperCall* helper_call(ir::Op op);
+
+// A piece of CUDA C++ that defines helpers.
+struct Helper {
+  std::string_view stem;  // of the file in device/
+  std::string_view text;
+  std::vector<std::string_view> names;  // what it defines
+  int first_sm = 75, last_sm = 999;     // the architectures that it is for
+};
+// In an order in which each comes after those it needs.
+const std::vector<Helper>& helpers();
+
+// The helper type of a floating format that CUDA C++ lacks without a header: "f16", "bf16", "f8_e4m3", ...
+std::string small_float_name(ir::DataType t);
+
+// CUDA C++ type of a scalar.
+std::string type_name(ir::DataType t);
+
+// Whether values of this type exist in the printed text.
+bool has_type(ir::DataType t);
+
+// Names that no variable or function of the printed text may take.
+const std::set<std::string, std::less<>>& reserved_names();
+
+}  // namespace kiln::cuda

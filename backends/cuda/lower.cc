@@ -1,0 +1,178 @@
+#include "backends/cuda/lower.h"
+
+#include <limits>
+
+#include "backends/cuda/intrinsics.h"
+#include "legalise/rewrite.h"
+
+namespace kiln::cuda {
+namespace {
+
+using namespace ir;
+
+DataType unsigned_of(int bits) { return {TypeCode::kUInt, static_cast<uint8_t>(bits), 1}; }
+DataType signed_of(int bits) { return {TypeCode::kInt, static_cast<uint8_t>(bits), 1}; }
+bool is_small_float(DataType t) { return t.is_floating() && t.bits <= 16; }
+std::string suffix(DataType t) { return (t.is_floating() ? "f" : t.is_uint() ? "u" : "i") + std::to_string(t.bits); }
+
+class Lowering : public Rewriter {
+ public:
+  using Rewriter::Rewriter;
+
+  const Expr* expr(const Expr* e) override {
+    e = expr_children(e);
+    if (auto* b = e->as<Binary>()) return binary(b);
+    if (auto* c = e->as<Cast>()) return cast(c->dtype, c->value);
+    if (auto* c = e->as<Call>()) return call(c);
+    return e;
+  }
+
+ private:
+  const Expr* named(DataType t, std::string_view name, std::vector<const Expr*> args, SpanId span = 0) {
+    args.insert(args.begin(), build.string_imm(name));
+    return build.call(t, Op::tirx_call_pure_extern, args, span);
+  }
+  const Expr* plain_cast(DataType t, const Expr* e) { return e->dtype == t ? e : build.cast(t, e, e->span); }
+
+  const Expr* binary(const Binary* b) {
+    DataType t = b->dtype;
+    switch (b->kind) {
+      case ExprKind::kMin:
+      case ExprKind::kMax: {
+        bool least = b->kind == ExprKind::kMin;
+        if (t.is_bool()) return build.binary(least ? ExprKind::kAnd : ExprKind::kOr, b->a, b->b, b->span);
+        if (!t.is_floating()) return extremum(least, t, b);
+        return named(t, std::string(least ? "fmin" : "fmax") + (t.bits == 64 ? "" : "f"), {b->a, b->b}, b->span);
+      }
+      case ExprKind::kFloorDiv: return named(t, "floor_div_" + suffix(t), {b->a, b->b}, b->span);
+      case ExprKind::kFloorMod: return named(t, "floor_mod_" + suffix(t), {b->a, b->b}, b->span);
+      case ExprKind::kMod: return t.is_floating() ? named(t, t.bits == 64 ? "fmod" : "fmodf", {b->a, b->b}, b->span) : b;
+      default: return b;
+    }
+  }
+
+  // min and max of two integers of one type; literals get it by a cast.
+  const Expr* extremum(bool least, DataType t, const Binary* b) {
+    auto typed = [&](const Expr* e) {
+      if (t == kInt32 || !e->as<IntImm>()) return e;
+      return static_cast<const Expr*>(build.add(Cast{{ExprKind::kCast, t, e->span}, e}));
+    };
+    return named(t, least ? "min" : "max", {typed(b->a), typed(b->b)}, b->span);
+  }
+
+  const Expr* cast(DataType to, const Expr* e) {
+    DataType from = e->dtype;
+    if (to == from) return e;
+    if (to.is_bool()) {
+      if (is_small_float(from)) return cast(to, cast(kFloat32, e));
+      const Expr* zero = from.is_floating() ? static_cast<const Expr*>(build.float_imm(from, 0)) : build.int_imm(from, 0);
+      return build.binary(ExprKind::kNE, e, zero, e->span);
+    }
+    if (is_small_float(from) && is_small_float(to) && small_float_name(from) == small_float_name(to)) return e;
+    if (is_small_float(from)) return cast(to, named(kFloat32, small_float_name(from) + "_to_f32", {e}, e->span));
+    if (!is_small_float(to)) return plain_cast(to, e);
+    std::string name = "f32_to_" + small_float_name(to);
+    bool exact = from == kFloat32 || from.is_bool() || (from.is_integer() && from.bits <= 16);
+    if (exact) return named(to, name, {plain_cast(kFloat32, e)}, e->span);
+    return named(to, name, {named(kFloat32, suffix(from) + "_to_f32_odd", {e})}, e->span);
+  }
+
+  const Expr* reinterpret(const Call* c) {
+    const Expr* e = c->args[0];
+    DataType to = c->dtype, from = e->dtype;
+    if (to.is_handle() || from.is_handle() || to == from) return to == from && !to.is_handle() ? e : c;
+    bool wide_from = from.is_floating() && from.bits >= 32, wide_to = to.is_floating() && to.bits >= 32;
+    if (wide_from) {
+      e = named(from.bits == 64 ? kInt64 : kUInt32, from.bits == 64 ? "__double_as_longlong" : "__float_as_uint", {e}, c->span);
+    }
+    if (wide_to) {
+      return to.bits == 64 ? named(to, "__longlong_as_double", {plain_cast(kInt64, e)}, c->span)
+                           : named(to, "__uint_as_float", {plain_cast(kUInt32, e)}, c->span);
+    }
+    return plain_cast(to, e);  // the small formats are their bits in the printed text
+  }
+
+  const Expr* count_bits(const Call* c, bool leading) {
+    const Expr* x = c->args[0];
+    int bits = x->dtype.bits;
+    // An unsigned value first, so that no sign is extended; the functions take signed ones.
+    x = plain_cast(signed_of(bits == 64 ? 64 : 32), plain_cast(unsigned_of(bits), x));
+    const Expr* n = named(kInt32, std::string(leading ? "__clz" : "__popc") + (bits == 64 ? "ll" : ""), {x}, c->span);
+    if (leading && bits < 32) n = build.binary(ExprKind::kSub, n, build.int_imm(kInt32, 32 - bits));
+    return cast(c->dtype, n);
+  }
+
+  const Expr* math(const Call* c, const MathFunction& f, size_t first) {
+    const Expr* x = c->args[first];
+    if (!x->dtype.is_floating()) {
+      if (f.name != "fabs") return x;  // rounding an integer
+      DataType t = x->dtype.bits == 64 ? kInt64 : kInt32;
+      return x->dtype.is_uint() ? x : plain_cast(x->dtype, named(t, t.bits == 64 ? "llabs" : "abs", {x}, c->span));
+    }
+    return named(c->dtype, spelling(f, x->dtype), {c->args.begin() + static_cast<long>(first), c->args.end()}, c->span);
+  }
+
+  const Expr* classify(const Call* c) {
+    const Expr* x = c->args[0];
+    DataType t = x->dtype;
+    if (!t.is_floating()) return build.int_imm(kBool, c->op == Op::tirx_isfinite);
+    if (c->op == Op::tirx_isnan) return build.binary(ExprKind::kNE, x, x, c->span);
+    const Expr* size = named(t, t.bits == 64 ? "fabs" : "fabsf", {x}, c->span);
+    const Expr* infinity = build.float_imm(t, std::numeric_limits<double>::infinity());
+    return build.binary(c->op == Op::tirx_isinf ? ExprKind::kEQ : ExprKind::kLT, size, infinity, c->span);
+  }
+
+  const Expr* external(const Call* c) {
+    auto* name = c->args[0]->as<StringImm>();
+    if (auto* f = math_function(name->value); f && c->args.size() > 1) return math(c, *f, 1);
+    if (name->value == "abs" && c->args.size() == 2) return math(c, *math_function(Op::tirx_fabs), 1);
+    if (name->value == "printf") return printf(c);
+    if (name->value == "debug_print_var") return debug_print(c, "debug_print_", {});
+    if (name->value == "debug_print_buffer_value") return debug_print(c, "debug_print_element_", {c->args[2], c->args[3]});
+    return c;
+  }
+
+  // A small float reaches printf as what C++ promotes a float to.
+  const Expr* printf(const Call* c) {
+    Call n = *c;
+    std::vector<const Expr*> args;
+    for (const Expr* a : c->args) args.push_back(is_small_float(a->dtype) ? cast(kFloat64, a) : a);
+    n.args = build.list(args);
+    return build.add(n);
+  }
+
+  const Expr* debug_print(const Call* c, std::string name, const std::vector<const Expr*>& element) {
+    const Expr* value = c->args.back();
+    std::vector<const Expr*> args = {build.string_imm(name + (value->dtype.is_floating() ? "f64" : "i64")), c->args[1],
+                                     build.string_imm(to_string(value->dtype))};
+    args.insert(args.end(), element.begin(), element.end());
+    args.push_back(cast(value->dtype.is_floating() ? kFloat64 : kInt64, value));
+    return build.call(kVoid, Op::tirx_call_extern, args, c->span);
+  }
+
+  const Expr* call(const Call* c) {
+    if (auto* f = math_function(c->op)) return math(c, *f, 0);
+    switch (c->op) {
+      case Op::tirx_if_then_else: return build.select(c->args[0], c->args[1], c->args[2], c->span);
+      case Op::tirx_reinterpret: return reinterpret(c);
+      case Op::tirx_isnan:
+      case Op::tirx_isinf:
+      case Op::tirx_isfinite: return classify(c);
+      case Op::tirx_popcount:
+      case Op::tirx_ctpop: return count_bits(c, false);
+      case Op::tirx_clz: return count_bits(c, true);
+      case Op::tirx_call_pure_extern:
+      case Op::tirx_call_extern: return external(c);
+      default: return c;
+    }
+  }
+};
+
+}  // namespace
+
+const Function* lower(Arena& arena, const Function* f) {
+  Lowering pass(arena);
+  return legalise::rewrite_body(arena, f, pass);
+}
+
+}  // namespace kiln::cuda

@@ -1,0 +1,186 @@
+#include "backends/cuda/lower.h"
+#include "legalise/rewrite.h"
+
+namespace kiln::cuda {
+namespace {
+
+using namespace ir;
+
+DataType bits_of(DataType t) { return {TypeCode::kUInt, t.bits, t.lanes}; }
+bool is_small_float(DataType t) { return t.is_floating() && t.bits <= 16; }
+
+// 32-bit words of one access by tl.ldg64, tl.sts128, ...; 0 for other operators.
+int load_words(Op op) {
+  switch (op) {
+    case Op::tl_ldg32:
+    case Op::tl_lds32: return 1;
+    case Op::tl_ldg64:
+    case Op::tl_lds64: return 2;
+    case Op::tl_ldg128:
+    case Op::tl_lds128: return 4;
+    case Op::tl_ldg256: return 8;
+    default: return 0;
+  }
+}
+int store_words(Op op) {
+  switch (op) {
+    case Op::tl_stg32:
+    case Op::tl_sts32: return 1;
+    case Op::tl_stg64:
+    case Op::tl_sts64: return 2;
+    case Op::tl_stg128:
+    case Op::tl_sts128: return 4;
+    case Op::tl_stg256: return 8;
+    default: return 0;
+  }
+}
+
+class Preparation : public Rewriter {
+ public:
+  using Rewriter::Rewriter;
+
+  const Expr* expr(const Expr* e) override {
+    e = expr_children(e);
+    auto* c = e->as<Call>();
+    if (!c) return e;
+    if (std::string name = ieee_function(c); !name.empty()) {
+      std::vector<const Expr*> args = {build.string_imm(name)};
+      for (const Expr* a : c->args) {
+        if (!a->as<StringImm>()) args.push_back(a);
+      }
+      return build.call(c->dtype, Op::tirx_call_pure_extern, args, c->span);
+    }
+    if (int words = load_words(c->op)) return load(c, words);
+    switch (c->op) {
+      case Op::tl_pack_b16: {
+        auto half = [&](const Expr* v) { return build.cast(kUInt32, reinterpret(bits_of(v->dtype), v)); };
+        const Expr* high = build.binary(ExprKind::kShiftLeft, half(c->args[1]), build.int_imm(kUInt32, 16));
+        return reinterpret(c->dtype, build.binary(ExprKind::kBitOr, half(c->args[0]), high));
+      }
+      case Op::tl_shfl_sync:
+      case Op::tl_shfl_xor_sync:
+      case Op::tl_shfl_up_sync:
+      case Op::tl_shfl_down_sync:
+      case Op::tirx_cuda____shfl_sync:
+      case Op::tirx_cuda____shfl_xor_sync:
+      case Op::tirx_cuda____shfl_up_sync:
+      case Op::tirx_cuda____shfl_down_sync:
+      case Op::tirx_tvm_warp_shuffle:
+      case Op::tirx_tvm_warp_shuffle_xor:
+      case Op::tirx_tvm_warp_shuffle_up:
+      case Op::tirx_tvm_warp_shuffle_down: return shuffle(c);
+      default: return e;
+    }
+  }
+
+  const Stmt* stmt(const Stmt* s) override {
+    s = stmt_children(s);
+    auto* e = s->as<Evaluate>();
+    auto* c = e ? e->value->as<Call>() : nullptr;
+    if (!c) return s;
+    if (int words = store_words(c->op)) return store(c, words);
+    switch (c->op) {
+      case Op::tl_atomic_addx2_elem_op:
+      case Op::tl_atomic_addx4_elem_op: return add_lanes(c);
+      case Op::tl_device_assert:
+      case Op::tl_device_assert_with_msg: {
+        std::string_view message = "device assertion failed";
+        if (c->args.size() > 1 && c->args[1]->as<StringImm>()) message = c->args[1]->as<StringImm>()->value;
+        return build.add(
+            Assert{{StmtKind::kAssert, s->span}, c->args[0], "AssertionError", build.list(std::vector<std::string_view>{message})});
+      }
+      default: return s;
+    }
+  }
+
+ private:
+  const Expr* reinterpret(DataType t, const Expr* v) { return v->dtype == t ? v : build.call(t, Op::tirx_reinterpret, {v}, v->span); }
+
+  // The words at an address, as elements of a view of that memory.
+  std::pair<const Buffer*, const Expr*> words_at(const Expr* address, int words) {
+    auto* place = address->as<Call>()->args[0]->as<Load>();
+    Buffer view = *place->buffer;
+    int64_t bits = view.dtype.bits;
+    view.dtype = kUInt32;
+    const Expr* at = place->indices[0];
+    if (bits < 32) at = build.binary(ExprKind::kDiv, at, build.int_imm(at->dtype, 32 / bits));
+    if (bits > 32) at = build.binary(ExprKind::kMul, at, build.int_imm(at->dtype, bits / 32));
+    if (words > 1) at = build.ramp(at, build.int_imm(at->dtype, 1), static_cast<uint16_t>(words));
+    return {build.add(view), at};
+  }
+
+  const Expr* load(const Call* c, int words) {
+    auto [view, at] = words_at(c->args[0], words);
+    DataType t = kUInt32.with_lanes(static_cast<uint16_t>(words));
+    const Expr* value = build.load(t, view, legalise::one(build, at), nullptr, c->span);
+    if (c->args.size() > 1) {  // nothing is read where the condition is false
+      const Expr* zero = build.int_imm(kUInt32, 0);
+      if (words > 1) zero = build.broadcast(zero, t.lanes);
+      value = build.call(t, Op::tirx_if_then_else, {c->args[1], value, zero}, c->span);
+    }
+    return reinterpret(c->dtype, value);
+  }
+
+  const Stmt* store(const Call* c, int words) {
+    auto [view, at] = words_at(c->args[0], words);
+    const Expr* value = reinterpret(kUInt32.with_lanes(static_cast<uint16_t>(words)), c->args[1]);
+    const Stmt* s = build.store(view, value, legalise::one(build, at), nullptr, c->span);
+    return c->args.size() > 2 ? build.add(If{{StmtKind::kIf, c->span}, c->args[2], s, nullptr}) : s;
+  }
+
+  // An update of a vector is one of each element: CUDA promises no more.
+  const Stmt* add_lanes(const Call* c) {
+    auto* place = c->args[0]->as<Call>()->args[0]->as<Load>();
+    std::vector<const Stmt*> all;
+    for (int i = 0; i < c->args[1]->dtype.lanes; ++i) {
+      Load n = *place;
+      const Expr* at = build.binary(ExprKind::kAdd, place->indices[0], build.int_imm(place->indices[0]->dtype, i));
+      n.indices = legalise::one(build, at);
+      const Expr* address = build.call(kHandle, Op::tirx_address_of, {build.add(n)});
+      Shuffle lane{{ExprKind::kShuffle, c->args[1]->dtype.element(), c->span},
+                   legalise::one(build, c->args[1]),
+                   legalise::one(build, build.int_imm(kInt32, i))};
+      all.push_back(build.evaluate(build.call(kHandle, Op::tl_atomic_add_elem_op, {address, build.add(lane)}, c->span), c->span));
+    }
+    return build.seq(all, c->span);
+  }
+
+  // Small formats travel as bits.
+  const Expr* shuffle(const Call* c) {
+    DataType t = c->args[1]->dtype;
+    if (!is_small_float(t) && !t.is_bool()) return c;
+    Call n = *c;
+    std::vector<const Expr*> args(c->args.begin(), c->args.end());
+    DataType wide = kUInt32.with_lanes(t.lanes);
+    args[1] = build.cast(wide, t.is_bool() ? args[1] : reinterpret(bits_of(t), args[1]));
+    n.args = build.list(args), n.dtype = wide;
+    const Expr* received = build.add(n);
+    return t.is_bool() ? build.cast(t, received) : reinterpret(t, build.cast(bits_of(t), received));
+  }
+};
+
+}  // namespace
+
+std::string ieee_function(const Call* c) {
+  std::string_view f32, f64;
+  switch (c->op) {
+    case Op::tl_ieee_add: f32 = "__fadd_", f64 = "__dadd_"; break;
+    case Op::tl_ieee_sub: f32 = "__fsub_", f64 = "__dsub_"; break;
+    case Op::tl_ieee_mul: f32 = "__fmul_", f64 = "__dmul_"; break;
+    case Op::tl_ieee_fdiv: f32 = "__fdiv_", f64 = "__ddiv_"; break;
+    case Op::tl_ieee_fmaf: f32 = "__fmaf_", f64 = "__fma_"; break;
+    case Op::tl_ieee_frcp: f32 = "__frcp_", f64 = "__drcp_"; break;
+    case Op::tl_ieee_fsqrt: f32 = "__fsqrt_", f64 = "__dsqrt_"; break;
+    case Op::tl_ieee_frsqrt: return c->dtype.bits == 64 ? "rsqrt" : "__frsqrt_rn";
+    default: return "";
+  }
+  auto* mode = c->args.empty() ? nullptr : c->args.back()->as<StringImm>();
+  return std::string(c->dtype.bits == 64 ? f64 : f32) + std::string(mode ? mode->value : "rn");
+}
+
+const Function* prepare(Arena& arena, const Function* f) {
+  Preparation pass(arena);
+  return legalise::rewrite_body(arena, f, pass);
+}
+
+}  // namespace kiln::cuda

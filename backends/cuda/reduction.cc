@@ -1,0 +1,206 @@
+// Atomic updates, and reductions over the threads of a block or warp.
+#include <vector>
+
+#include "backends/cuda/generated.h"
+#include "backends/cuda/intrinsics.h"
+
+namespace kiln::cuda {
+
+using namespace ir;
+
+namespace {
+
+bool is_small_float(DataType t) { return t.is_floating() && t.bits <= 16; }
+std::string dtype_name(DataType t) {
+  if (is_small_float(t)) return small_float_name(t);
+  return (t.is_floating() ? "f" : t.is_uint() ? "u" : "i") + std::to_string(t.bits);
+}
+
+// `a` and `b` combined: "sum", "max", "min", "and", "or", "xor"; max and min with "_nan" pass NaN on. Empty where the dtype has it not.
+std::string combine(std::string_view op, DataType t, const std::string& a, const std::string& b) {
+  if (is_small_float(t)) {
+    std::string name = small_float_name(t), wide = combine(op, kFloat32, name + "_to_f32(" + a + ")", name + "_to_f32(" + b + ")");
+    return wide.empty() ? "" : "f32_to_" + name + "(" + wide + ")";
+  }
+  bool nan = op.ends_with("_nan");
+  if (nan) op.remove_suffix(4);
+  if (op == "sum") return a + " + " + b;
+  if (op == "max" || op == "min") {
+    std::string name(op);
+    if (t.is_floating() && nan) name += t.bits == 64 ? "_nan_f64" : "_nan_f32";
+    if (t.is_floating() && !nan) name = "f" + name + (t.bits == 64 ? "" : "f");
+    return name + "(" + a + ", " + b + ")";
+  }
+  if (t.is_floating()) return "";
+  return a + (op == "and" ? " & " : op == "or" ? " | " : " ^ ") + b;
+}
+
+struct AtomicKind {
+  std::string_view op, builtin;
+};
+AtomicKind atomic_kind(Op op) {
+  switch (op) {
+    case Op::tl_atomic_max_elem_op:
+    case Op::tl_atomic_max_ret_elem_op: return {"max", "atomicMax"};
+    case Op::tl_atomic_min_elem_op:
+    case Op::tl_atomic_min_ret_elem_op: return {"min", "atomicMin"};
+    case Op::tl_atomic_or_elem_op: return {"or", "atomicOr"};
+    case Op::tl_atomic_load_elem_op: return {"load", ""};
+    case Op::tl_atomic_store_elem_op: return {"store", ""};
+    default: return {"sum", "atomicAdd"};
+  }
+}
+
+bool has_builtin(std::string_view op, DataType t) {
+  bool word = t.is_integer() && (t.bits == 32 || t.bits == 64);
+  if (op == "sum") return (t.is_floating() && t.bits >= 32) || t == kInt32 || (t.is_uint() && word);
+  if (op == "max" || op == "min") return word;
+  return op == "or" && (t == kInt32 || (t.is_uint() && word));
+}
+
+Result<Generated> atomic(const Arch& arch, const Call* c) {
+  auto* address = c->args.empty() ? nullptr : c->args[0]->as<Call>();
+  auto* place = address && !address->args.empty() ? address->args[0]->as<Load>() : nullptr;
+  AtomicKind kind = atomic_kind(c->op);
+  size_t values = kind.op == "load" ? 1 : 2;
+  if (!place || c->args.size() < values) return unsupported(arch, "'" + std::string(c->name) + "' has no address");
+  DataType t = place->buffer->dtype;
+  std::string what = "there is no '" + std::string(c->name) + "' on " + to_string(t);
+  if (c->args.size() > values && int_arg(c, values) != 0) return unsupported(arch, what + " in an order other than relaxed");
+  bool fits = t.lanes == 1 && (t.bits == 16 || t.bits == 32 || t.bits == 64) && (t.is_integer() || t.is_floating());
+  if (!fits) return unsupported(arch, what);
+  if (kind.op == "load" || kind.op == "store") {
+    std::string type = type_name(t), name = "atomic_" + std::string(kind.op) + "_" + dtype_name(t);
+    std::string head = "__device__ __forceinline__ ";
+    if (kind.op == "load") return Generated{name, head + type + " " + name + "(const " + type + "* p) { return *(const volatile " + type + "*)p; }\n"};
+    return Generated{name, head + "void " + name + "(" + type + "* p, " + type + " value) { *(volatile " + type + "*)p = value; }\n"};
+  }
+  if (has_builtin(kind.op, t)) return Generated{std::string(kind.builtin), ""};
+  std::string type = type_name(t), name = "atomic_" + std::string(kind.op) + "_" + dtype_name(t);
+  std::string word = t.bits == 16 ? "unsigned short" : t.bits == 32 ? "unsigned" : "unsigned long long";
+  std::string of_word = "(" + type + ")old", to_word = "";
+  if (t.is_floating() && t.bits == 32) of_word = "__uint_as_float(old)", to_word = "__float_as_uint";
+  if (t.is_floating() && t.bits == 64) of_word = "__longlong_as_double(old)", to_word = "__double_as_longlong";
+  std::string next = combine(kind.op, t, "seen", "value");
+  if (next.empty()) return unsupported(arch, what);
+  std::string text = "// By compare and swap; gives the value before.\n__device__ __forceinline__ " + type + " " + name + "(" + type + "* p, " + type +
+                     " value) {\n  " + word + " *word = (" + word + "*)p, old = *(volatile " + word + "*)p, expected;\n  do {\n    expected = old;\n    " +
+                     type + " seen = " + of_word + ";\n    old = atomicCAS(word, expected, (" + word + ")" + to_word + "(" + next +
+                     "));\n  } while (old != expected);\n  return " + of_word + ";\n}\n";
+  return Generated{name, text};
+}
+
+std::string step(std::string_view op, DataType t, const std::string& other) { return "  x = " + combine(op, t, "x", other) + ";\n"; }
+
+// A butterfly over `threads` threads whose numbers differ in bits from `scale` on; above a warp through `scratch`.
+Generated all_reduce(std::string_view op, DataType t, int threads, int scale, int offset, int barrier) {
+  std::string type = type_name(t);
+  std::string name = "all_reduce_" + std::string(op) + "_" + dtype_name(t) + "_" + std::to_string(threads) + "_" + std::to_string(scale) +
+                     (offset ? "_from" + std::to_string(offset) : "") + (barrier ? "_of" + std::to_string(barrier) : "");
+  std::string text = "// Combines x over " + std::to_string(threads / scale) + " threads; all of them get the result.\n";
+  text += "__device__ __forceinline__ " + type + " " + name + "(" + type + " x, void* scratch = nullptr) {\n";
+  std::string index = offset ? "(threadIdx.x - " + std::to_string(offset) + ")" : "threadIdx.x";
+  auto sync = [&](int id) {
+    return barrier ? "  named_barrier_sync(" + std::to_string(id) + ", " + std::to_string(barrier) + ");\n" : std::string("  __syncthreads();\n");
+  };
+  if (threads > 32 && threads > scale) text += "  " + type + "* shared = (" + type + "*)scratch;\n";
+  for (int distance = threads / 2; distance >= scale && distance > 0; distance /= 2) {
+    if (distance >= 32) {
+      text += sync(1) + "  shared[" + index + "] = x;\n" + sync(2) + step(op, t, "shared[" + index + " ^ " + std::to_string(distance) + "]");
+    } else {
+      bool narrow = t.bits < 32;
+      text += step(op, t, (narrow ? "(" + type + ")" : "") + "__shfl_xor_sync(0xFFFFFFFF, " + (narrow ? "(int)x" : "x") + ", " + std::to_string(distance) + ")");
+    }
+  }
+  return {name, text + "  return x;\n}\n"};
+}
+
+// The arguments of "tl::AllReduce<tl::MaxOp, 16, 1, 0, tl::NamedBarrier<128>>::run" between the outer angle brackets.
+std::vector<std::string> template_args(std::string_view text) {
+  std::vector<std::string> out;
+  size_t at = text.find('<');
+  if (at == text.npos) return out;
+  std::string item;
+  int depth = 1;
+  for (++at; at < text.size() && depth > 0; ++at) {
+    char ch = text[at];
+    if (ch == '<') ++depth;
+    if (ch == '>') --depth;
+    if (depth == 0 || (depth == 1 && ch == ',')) {
+      out.push_back(item);
+      item.clear();
+    } else if (ch != ' ') {
+      item += ch;
+    }
+  }
+  return out;
+}
+int number(const std::string& text) {
+  if (text.empty() || text.size() > 6 || text.find_first_not_of("0123456789") != text.npos) return -1;
+  return std::stoi(text);
+}
+
+std::string reducer(std::string_view name) {
+  if (name == "tl::SumOp") return "sum";
+  if (name == "tl::MaxOp") return "max";
+  if (name == "tl::MinOp") return "min";
+  if (name == "tl::MaxOpNan") return "max_nan";
+  if (name == "tl::MinOpNan") return "min_nan";
+  if (name == "tl::BitAndOp") return "and";
+  if (name == "tl::BitOrOp") return "or";
+  if (name == "tl::BitXorOp") return "xor";
+  return "";
+}
+
+Result<Generated> template_call(const Arch& arch, const Call* c) {
+  std::string text(text_arg(c, 0));
+  Error error = unsupported(arch, "there is no '" + text + "'");
+  std::vector<std::string> args = template_args(text);
+  if (text.starts_with("tl::AllReduce<") && text.ends_with("::run")) {
+    if (args.size() < 3 || args.size() > 5 || c->args.size() < 2) return error;
+    std::string op = reducer(args[0]);
+    DataType t = c->args[1]->dtype;
+    int threads = number(args[1]), scale = number(args[2]), offset = args.size() > 3 ? number(args[3]) : 0, barrier = 0;
+    if (args.size() > 4 && args[4] != "tl::SyncThreadsBarrier") {
+      if (!args[4].starts_with("tl::NamedBarrier<")) return error;
+      barrier = number(args[4].substr(17, args[4].size() - 18));
+    }
+    auto power = [](int n) { return n > 0 && (n & (n - 1)) == 0; };
+    bool fits = !op.empty() && power(scale) && threads > 0 && threads <= 1024 && threads % scale == 0 && power(threads / scale) && offset >= 0 &&
+                barrier >= 0 && t.lanes == 1 && (t.is_integer() || t.is_floating()) && !combine(op, t, "a", "b").empty();
+    bool scratch = threads <= 32 || threads == scale || c->args.size() > 2;
+    return fits && scratch ? Result<Generated>(all_reduce(op, t, threads, scale, offset, barrier)) : Result<Generated>(error);
+  }
+  bool maximum = text.starts_with("tl::CumMax"), plane = text.find("2D<") != text.npos;
+  if (!(text.starts_with("tl::CumSum") || maximum) || !text.ends_with("::run")) return error;
+  bool named = plane ? args.size() == 3 && c->args.size() == 7 && number(args[0]) >= 32 && number(args[0]) % 32 == 0 && (args[1] == "0" || args[1] == "1")
+                     : text.find("1D<") != text.npos && args.size() == 2 && c->args.size() == 4;
+  auto* address = named ? c->args[1]->as<Call>() : nullptr;
+  auto* place = address && !address->args.empty() ? address->args[0]->as<Load>() : nullptr;
+  std::string reverse = args.empty() ? "" : args.back();
+  if (!place || place->buffer->dtype.bits < 32 || (reverse != "true" && reverse != "false")) return error;
+  std::string name = std::string(plane ? "scan_2d<" : "scan_1d<") + (maximum ? "true, " : "false, ") + reverse;
+  if (plane) name += ", " + args[0] + ", " + args[1];
+  return Generated{name + ">", ""};
+}
+
+}  // namespace
+
+Result<Generated> generate_reduction(const Arch& arch, const Call* c) {
+  auto warp = [&](std::string_view op) -> Result<Generated> {
+    if (c->args.size() != 1 || combine(op, c->args[0]->dtype, "a", "b").empty()) return unsupported(arch, "there is no '" + std::string(c->name) + "'");
+    return all_reduce(op, c->args[0]->dtype, 32, 1, 0, 0);
+  };
+  switch (c->op) {
+    case Op::tl_warp_reduce_sum: return warp("sum");
+    case Op::tl_warp_reduce_max: return warp("max");
+    case Op::tl_warp_reduce_min: return warp("min");
+    case Op::tl_warp_reduce_bitand: return warp("and");
+    case Op::tl_warp_reduce_bitor: return warp("or");
+    case Op::tirx_call_extern:
+    case Op::tirx_call_pure_extern: return template_call(arch, c);
+    default: return atomic(arch, c);
+  }
+}
+
+}  // namespace kiln::cuda
