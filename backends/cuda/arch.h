@@ -10,7 +10,7 @@ namespace kiln::cuda {
 
 // "sm_90a": number 90, and whether the code may use what only this architecture (or its family: suffix f) has.
 struct Arch {
-  int number = 0;  // major * 10 + minor
+  int number = 0;   // major * 10 + minor
   char suffix = 0;  // 'a', 'f', or 0
 
   std::string sm() const { return "sm_" + tail(); }

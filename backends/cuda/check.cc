@@ -57,8 +57,8 @@ class Checker {
     std::string name = "buffer '" + std::string(b->name) + "'";
     type(b->dtype, a->span, name);
     std::string_view scope = b->scope();
-    bool known = scope == "local" || scope == "local.var" || scope == "local.fragment" || scope == "local.descriptor.wgmma" || scope == "shared" ||
-                 scope == "shared.dyn" || scope == "shared.barrier" || scope == "shared.cluster_barrier";
+    bool known = scope == "local" || scope == "local.var" || scope == "local.fragment" || scope == "local.descriptor.wgmma" ||
+                 scope == "shared" || scope == "shared.dyn" || scope == "shared.barrier" || scope == "shared.cluster_barrier";
     if (!known) return fault(a->span, "codegen 'cuda' has no storage scope '" + std::string(scope) + "' for " + name + " on " + arch_.sm());
     if (scope == "shared.dyn") {
       if (++dynamic_ > 1) fault(a->span, "a kernel has one allocation in scope shared.dyn, and " + name + " is another");
@@ -148,17 +148,20 @@ class Checker {
     }
     bool vector = c->dtype.is_vector(), small = c->dtype.is_floating() && c->dtype.bits <= 16;
     for (size_t i = 1; i < c->args.size(); ++i) small |= c->args[i]->dtype.is_floating() && c->args[i]->dtype.bits <= 16;
-    if (vector || small) fault(c->span, "external function '" + text + "' takes or returns a vector or a small float, which codegen 'cuda' does not pass");
+    if (vector || small)
+      fault(c->span, "external function '" + text + "' takes or returns a vector or a small float, which codegen 'cuda' does not pass");
   }
 
   void helper(const Call* c, const HelperCall& h) {
     if (c->args.size() > h.args.size() || (c->args.size() < h.args.size() && h.args.find_first_of("&t") != h.args.npos)) {
-      return fault(c->span, "'" + std::string(c->name) + "' takes " + std::to_string(h.args.size()) + " arguments, got " + std::to_string(c->args.size()));
+      return fault(c->span, "'" + std::string(c->name) + "' takes " + std::to_string(h.args.size()) + " arguments, got " +
+                                std::to_string(c->args.size()));
     }
     if (arch_.number < h.first_sm) return unsupported_call(c, "it needs sm_" + std::to_string(h.first_sm) + " or newer");
     if (h.function.starts_with("wgmma") && !arch_.has_wgmma()) return unsupported_call(c, "it needs sm_90a");
     for (size_t i = 0; i < c->args.size(); ++i) {
-      if (h.args[i] == 't' && !c->args[i]->as<IntImm>()) fault(c->span, "argument " + std::to_string(i) + " of '" + std::string(c->name) + "' is not constant");
+      if (h.args[i] == 't' && !c->args[i]->as<IntImm>())
+        fault(c->span, "argument " + std::to_string(i) + " of '" + std::string(c->name) + "' is not constant");
       if (h.args[i] == '&' && !c->args[i]->as<Load>() && !c->args[i]->dtype.is_handle()) unsupported_call(c);
     }
     bool elect = c->op == Op::tl_tl_shuffle_elect && (c->args.size() != 1 || int_arg(c, 0) < 0 || int_arg(c, 0) % 32);
@@ -176,7 +179,8 @@ class Checker {
     bool known = mode == "rn" || mode == "rz" || mode == "ru" || mode == "rd";
     bool wide = c->dtype.is_floating() && c->dtype.bits >= 32;
     if (c->op != Op::tl_ieee_frsqrt && (!known || (!wide && mode != "rn"))) {
-      fault(c->span, "codegen 'cuda' has no '" + std::string(c->name) + "' on " + to_string(c->dtype) + " rounding to '" + std::string(mode) + "'");
+      fault(c->span,
+            "codegen 'cuda' has no '" + std::string(c->name) + "' on " + to_string(c->dtype) + " rounding to '" + std::string(mode) + "'");
     }
   }
 
@@ -190,7 +194,8 @@ class Checker {
     if (const HelperCall* h = helper_call(c->op)) return helper(c, *h);
     int known = op_info(c->op).args;
     if (c->op != Op::kFunction && c->op != Op::kUnknown && known >= 0 && c->args.size() < static_cast<size_t>(known)) {
-      return fault(c->span, "'" + std::string(c->name) + "' takes " + std::to_string(known) + " arguments, got " + std::to_string(c->args.size()));
+      return fault(c->span,
+                   "'" + std::string(c->name) + "' takes " + std::to_string(known) + " arguments, got " + std::to_string(c->args.size()));
     }
     switch (c->op) {
       case Op::kFunction: return callee(c);
@@ -220,7 +225,8 @@ class Checker {
       case Op::tl_sts128: return memory_words(c, 2);
       case Op::tl_atomic_addx2_elem_op:
       case Op::tl_atomic_addx4_elem_op:
-        if (c->args.size() != 2 || !is_address(c->args[0]) || c->args[1]->dtype.lanes < 2 || c->args[1]->dtype.bits < 16) unsupported_call(c);
+        if (c->args.size() != 2 || !is_address(c->args[0]) || c->args[1]->dtype.lanes < 2 || c->args[1]->dtype.bits < 16)
+          unsupported_call(c);
         return;
       case Op::tl_pack_b16:
         if (c->args.size() != 2 || c->args[0]->dtype.bits != 16 || c->args[1]->dtype.bits != 16) unsupported_call(c);
@@ -250,13 +256,15 @@ class Checker {
         return;
       case Op::tirx_tvm_storage_sync: {
         std::string_view scope = text_arg(c, 0);
-        if (scope != "shared" && scope != "shared.dyn" && scope != "warp") unsupported_call(c, "it has no scope '" + std::string(scope) + "'");
+        if (scope != "shared" && scope != "shared.dyn" && scope != "warp")
+          unsupported_call(c, "it has no scope '" + std::string(scope) + "'");
         return;
       }
       case Op::tirx_reinterpret: {
         bool same = c->dtype.is_handle() || c->args[0]->dtype.is_handle() ||
                     c->dtype.bits * c->dtype.lanes == c->args[0]->dtype.bits * c->args[0]->dtype.lanes;
-        if (!same) fault(c->span, "reinterpret from " + to_string(c->args[0]->dtype) + " to " + to_string(c->dtype) + " changes the number of bits");
+        if (!same)
+          fault(c->span, "reinterpret from " + to_string(c->args[0]->dtype) + " to " + to_string(c->dtype) + " changes the number of bits");
         return;
       }
       case Op::tirx_address_of:

@@ -62,8 +62,12 @@ void alloc(CFamily& p, const AllocBuffer& a) {
   }
   bool shared = b->scope().starts_with("shared");
   int64_t n = elements(b);
-  // Registers are also read as 32-bit words, shared memory in the widest accesses.
-  std::string aligned = shared ? "alignas(16) " : b->dtype.bits < 32 && n > 1 ? "alignas(4) " : "";
+  // Shared memory is accessed in the widest words, registers of small elements and those behind a vector access in words too.
+  int64_t bytes = n * b->dtype.element_bytes(), wide = 1;
+  while (wide < 16 && bytes % (2 * wide) == 0) wide *= 2;
+  bool words = b->dtype.bits < 32 || static_cast<CudaPrinter&>(p).word_accessed.contains(b->data);
+  std::string aligned = shared ? "alignas(16) " : "";
+  if (!shared && words && wide > b->dtype.element_bytes()) aligned = "alignas(" + std::to_string(wide) + ") ";
   p.out.line((shared ? "__shared__ " : "") + aligned + t + " " + p.names.declare(b->data) + "[" + std::to_string(n) + "];");
 }
 
@@ -90,7 +94,10 @@ void vector_access(CFamily& p, const Attr& a) {
   auto* l = s->value->as<Load>();
   int bytes = static_cast<int>(a.value->as<IntImm>()->value), total = s->value->dtype.lanes * s->buffer->dtype.element_bytes();
   bool floats = s->buffer->dtype == kFloat32;
-  std::string word = bytes == 16 ? (floats ? "float4" : "uint4") : bytes == 8 ? (floats ? "float2" : "uint2") : bytes == 4 ? (floats ? "float" : "unsigned") : "unsigned short";
+  std::string word = bytes == 16  ? (floats ? "float4" : "uint4")
+                     : bytes == 8 ? (floats ? "float2" : "uint2")
+                     : bytes == 4 ? (floats ? "float" : "unsigned")
+                                  : "unsigned short";
   auto place = [&](const Buffer* b, const Expr* index, int part, bool read) {
     Ramp r = *index->as<Ramp>();
     IntImm offset{{ExprKind::kIntImm, r.base->dtype}, part * bytes / b->dtype.element_bytes()};
@@ -126,6 +133,8 @@ std::string thread_index(CFamily& p, std::string_view tag) {
 
 // The address of the element that a load names; an address as it is.
 std::string address(CFamily& p, const Expr* e) {
+  auto* v = e->as<Var>();
+  if (v && v->pointer && v->pointer->scope == "grid_constant") return "&" + p.names.of(v);
   if (auto* l = e->as<Load>()) return "&" + p.element(l->buffer, l->indices[0]);
   return p.str(e);
 }
@@ -151,15 +160,15 @@ std::string generated_args(CFamily& p, const Call& c) {
   switch (c.op) {
     case Op::tirx_ptx_mma: return joined({at(p, c, 10), at(p, c, 6), at(p, c, 8)});
     case Op::tl_ptx_ldmatrix: return joined({p.str(c.args[3]), p.str(c.args[2])});
-    case Op::tl_ptx_stmatrix: return p.args(c.args, 2);
+    case Op::tl_ptx_stmatrix: return p.args(c.args.first(static_cast<size_t>(3 + int_arg(&c, 1))), 2);
     case Op::tl_ptx_wgmma_ss: return joined({at(p, c, 10), descriptor(p, c, 6), descriptor(p, c, 8), p.str(c.args[12])});
     case Op::tl_ptx_wgmma_rs: return joined({at(p, c, 9), at(p, c, 5), descriptor(p, c, 7), p.str(c.args[11])});
     case Op::tl_tma_load:
     case Op::tl_tma_load_im2col: {
       if (!c.args[0]->as<Var>()) return joined({p.str(c.args[0]), p.str(c.args[1]), address(p, c.args[2]), p.str(c.args[3])});
-      return joined({p.str(c.args[0]), address(p, c.args[1]), p.args(c.args.first(n - 1), 2)});
+      return joined({address(p, c.args[0]), address(p, c.args[1]), p.args(c.args.first(n - 1), 2)});
     }
-    case Op::tl_tma_store: return p.args(c.args.first(c.args[0]->as<Var>() ? n - 2 : 3));
+    case Op::tl_tma_store: return joined({address(p, c.args[0]), p.args(c.args.first(c.args[0]->as<Var>() ? n - 2 : 3), 1)});
     case Op::tl_atomic_load_elem_op: return p.str(c.args[0]);
     case Op::tirx_call_extern:
     case Op::tirx_call_pure_extern: return p.args(c.args, 1);
@@ -177,7 +186,7 @@ std::string helper(CFamily& p, const Call& c, const HelperCall& h) {
   for (size_t i = 0; i < c.args.size() && i < h.args.size(); ++i) {
     std::string& list = h.args[i] == 't' ? constants : args;
     if (h.args[i] == '-') continue;
-    list += (list.empty() ? "" : ", ") + (h.args[i] == '&' ? address(p, c.args[i]) : p.str(c.args[i]));
+    list += (list.empty() ? "" : ", ") + (h.args[i] == '&' || h.args[i] == 'p' ? address(p, c.args[i]) : p.str(c.args[i]));
   }
   return std::string(h.function) + (constants.empty() ? "" : "<" + constants + ">") + "(" + args + ")";
 }

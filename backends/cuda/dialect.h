@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 
 #include "backends/cuda/arch.h"
 #include "emit/c_family.h"
@@ -18,6 +19,7 @@ struct CudaPrinter : emit::CFamily {
   const Arch& arch;
   const std::map<std::string, std::string, std::less<>>& symbols;  // names of the module's functions in the text
   std::map<std::string, std::string>& generated;                   // helpers made for its calls, by name
+  std::set<const ir::Var*> word_accessed;                          // arrays that a vector access goes to or comes from
   bool swizzled = false;                                           // blockIdx is that of an Attr "threadblock_swizzle_pattern"
 };
 

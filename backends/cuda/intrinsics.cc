@@ -77,30 +77,54 @@ struct Name {
   std::string_view name, math;
 };
 // CUDA's functions of float16 and bfloat16, by the function that they are.
-constexpr Name kHalf[] = {{"hexp", "exp"},     {"hexp2", "exp2"},   {"hexp10", "exp10"}, {"hlog", "log"},     {"hlog2", "log2"},
-                          {"hlog10", "log10"}, {"hsin", "sin"},     {"hcos", "cos"},     {"htanh", "tanh"},   {"hsqrt", "sqrt"},
-                          {"hrsqrt", "rsqrt"}, {"hrcp", "rcp_"},    {"hfloor", "floor"}, {"hceil", "ceil"},   {"htrunc", "trunc"},
-                          {"hrint", "rint"},   {"__habs", "fabs"},  {"__hmax", "fmax"},  {"__hmin", "fmin"},  {"__hfma", "fma"},
-                          {"htan", "tan"},     {"htan_approx", "tan"}, {"__hmax_nan", "max_nan_"}, {"__hmin_nan", "min_nan_"}};
+constexpr Name kHalf[] = {{"hexp", "exp"},
+                          {"hexp2", "exp2"},
+                          {"hexp10", "exp10"},
+                          {"hlog", "log"},
+                          {"hlog2", "log2"},
+                          {"hlog10", "log10"},
+                          {"hsin", "sin"},
+                          {"hcos", "cos"},
+                          {"htanh", "tanh"},
+                          {"hsqrt", "sqrt"},
+                          {"hrsqrt", "rsqrt"},
+                          {"hrcp", "rcp_"},
+                          {"hfloor", "floor"},
+                          {"hceil", "ceil"},
+                          {"htrunc", "trunc"},
+                          {"hrint", "rint"},
+                          {"__habs", "fabs"},
+                          {"__hmax", "fmax"},
+                          {"__hmin", "fmin"},
+                          {"__hfma", "fma"},
+                          {"htan", "tan"},
+                          {"htan_approx", "tan"},
+                          {"__hmax_nan", "max_nan_"},
+                          {"__hmin_nan", "min_nan_"}};
 
 struct Builtin {
   std::string_view name;
   int args;
 };
 constexpr Builtin kBuiltins[] = {
-    {"__cosf", 1},     {"__exp10f", 1},   {"__expf", 1},    {"__fdividef", 2}, {"__log10f", 1},  {"__log2f", 1},   {"__logf", 1},
-    {"__powf", 2},     {"__saturatef", 1}, {"__sinf", 1},   {"__tanf", 1},     {"__tanhf", 1},    {"__fadd_rn", 2}, {"__fadd_rz", 2}, {"__fadd_ru", 2},
-    {"__fadd_rd", 2},  {"__fsub_rn", 2},  {"__fsub_rz", 2}, {"__fsub_ru", 2},  {"__fsub_rd", 2}, {"__fmul_rn", 2}, {"__fmul_rz", 2},
-    {"__fmul_ru", 2},  {"__fmul_rd", 2},  {"__fdiv_rn", 2}, {"__fdiv_rz", 2},  {"__fdiv_ru", 2}, {"__fdiv_rd", 2}, {"__fmaf_rn", 3},
-    {"__fmaf_rz", 3},  {"__fmaf_ru", 3},  {"__fmaf_rd", 3}, {"__frcp_rn", 1},  {"__frcp_rz", 1}, {"__frcp_ru", 1}, {"__frcp_rd", 1},
-    {"__fsqrt_rn", 1}, {"__fsqrt_rz", 1}, {"__fsqrt_ru", 1}, {"__fsqrt_rd", 1}, {"__frsqrt_rn", 1}, {"__dadd_rn", 2}, {"__dadd_rz", 2},
-    {"__dadd_ru", 2},  {"__dadd_rd", 2},  {"__dsub_rn", 2}, {"__dsub_rz", 2},  {"__dsub_ru", 2}, {"__dsub_rd", 2}, {"__dmul_rn", 2},
-    {"__dmul_rz", 2},  {"__dmul_ru", 2},  {"__dmul_rd", 2}, {"__ddiv_rn", 2},  {"__ddiv_rz", 2}, {"__ddiv_ru", 2}, {"__ddiv_rd", 2},
-    {"__fma_rn", 3},   {"__fma_rz", 3},   {"__fma_ru", 3},  {"__fma_rd", 3},   {"__drcp_rn", 1}, {"__drcp_rz", 1}, {"__drcp_ru", 1},
-    {"__drcp_rd", 1},  {"__dsqrt_rn", 1}, {"__dsqrt_rz", 1}, {"__dsqrt_ru", 1}, {"__dsqrt_rd", 1}, {"__popc", 1},  {"__popcll", 1},
-    {"__clz", 1},      {"__clzll", 1},    {"__ffs", 1},     {"__ffsll", 1},    {"__brev", 1},    {"__brevll", 1},  {"__mulhi", 2},
-    {"__umulhi", 2},   {"__byte_perm", 3}, {"__dp4a", 3},   {"__float_as_int", 1}, {"__int_as_float", 1}, {"__float_as_uint", 1},
-    {"__uint_as_float", 1}, {"clock", 0}, {"clock64", 0},   {"__syncthreads", 0}, {"__threadfence", 0}, {"__threadfence_block", 0},
+    {"__cosf", 1},      {"__exp10f", 1},       {"__expf", 1},         {"__fdividef", 2},      {"__log10f", 1},
+    {"__log2f", 1},     {"__logf", 1},         {"__powf", 2},         {"__saturatef", 1},     {"__sinf", 1},
+    {"__tanf", 1},      {"__tanhf", 1},        {"__fadd_rn", 2},      {"__fadd_rz", 2},       {"__fadd_ru", 2},
+    {"__fadd_rd", 2},   {"__fsub_rn", 2},      {"__fsub_rz", 2},      {"__fsub_ru", 2},       {"__fsub_rd", 2},
+    {"__fmul_rn", 2},   {"__fmul_rz", 2},      {"__fmul_ru", 2},      {"__fmul_rd", 2},       {"__fdiv_rn", 2},
+    {"__fdiv_rz", 2},   {"__fdiv_ru", 2},      {"__fdiv_rd", 2},      {"__fmaf_rn", 3},       {"__fmaf_rz", 3},
+    {"__fmaf_ru", 3},   {"__fmaf_rd", 3},      {"__frcp_rn", 1},      {"__frcp_rz", 1},       {"__frcp_ru", 1},
+    {"__frcp_rd", 1},   {"__fsqrt_rn", 1},     {"__fsqrt_rz", 1},     {"__fsqrt_ru", 1},      {"__fsqrt_rd", 1},
+    {"__frsqrt_rn", 1}, {"__dadd_rn", 2},      {"__dadd_rz", 2},      {"__dadd_ru", 2},       {"__dadd_rd", 2},
+    {"__dsub_rn", 2},   {"__dsub_rz", 2},      {"__dsub_ru", 2},      {"__dsub_rd", 2},       {"__dmul_rn", 2},
+    {"__dmul_rz", 2},   {"__dmul_ru", 2},      {"__dmul_rd", 2},      {"__ddiv_rn", 2},       {"__ddiv_rz", 2},
+    {"__ddiv_ru", 2},   {"__ddiv_rd", 2},      {"__fma_rn", 3},       {"__fma_rz", 3},        {"__fma_ru", 3},
+    {"__fma_rd", 3},    {"__drcp_rn", 1},      {"__drcp_rz", 1},      {"__drcp_ru", 1},       {"__drcp_rd", 1},
+    {"__dsqrt_rn", 1},  {"__dsqrt_rz", 1},     {"__dsqrt_ru", 1},     {"__dsqrt_rd", 1},      {"__popc", 1},
+    {"__popcll", 1},    {"__clz", 1},          {"__clzll", 1},        {"__ffs", 1},           {"__ffsll", 1},
+    {"__brev", 1},      {"__brevll", 1},       {"__mulhi", 2},        {"__umulhi", 2},        {"__byte_perm", 3},
+    {"__dp4a", 3},      {"__float_as_int", 1}, {"__int_as_float", 1}, {"__float_as_uint", 1}, {"__uint_as_float", 1},
+    {"clock", 0},       {"clock64", 0},        {"__syncthreads", 0},  {"__threadfence", 0},   {"__threadfence_block", 0},
 };
 
 constexpr HelperCall kCalls[] = {
@@ -173,11 +197,16 @@ const MathFunction* math_function(std::string_view name) {
   for (const Name& half : kHalf) {
     if (half.name == name) name = half.math;
   }
-  for (const MathFunction& f : kMath) {
-    if (!f.fast.empty()) continue;
-    if (name == f.name || (name.size() == f.name.size() + 1 && name.back() == 'f' && name.starts_with(f.name))) return &f;
-  }
-  return nullptr;
+  auto find = [](std::string_view wanted) -> const MathFunction* {
+    for (const MathFunction& f : kMath) {
+      if (!f.fast.empty()) continue;
+      if (wanted == f.name || (wanted.size() == f.name.size() + 1 && wanted.back() == 'f' && wanted.starts_with(f.name))) return &f;
+    }
+    return nullptr;
+  };
+  if (const MathFunction* f = find(name)) return f;
+  // Modules name functions of half formats by the same rule where CUDA has none: hpow, herf.
+  return name.starts_with("h") && !name.ends_with("f") ? find(name.substr(1)) : name == "herf" ? find("erf") : nullptr;
 }
 
 std::string spelling(const MathFunction& f, ir::DataType t) {
@@ -211,16 +240,12 @@ const std::vector<Helper>& helpers() {
       {"f8_e4m3_sm89", device::f8_e4m3_sm89, {"f8_e4m3", "f8_e4m3_to_f32", "f32_to_f8_e4m3"}, 89},
       {"f8_e5m2", device::f8_e5m2, {"f8_e5m2", "f8_e5m2_to_f32", "f32_to_f8_e5m2"}, 75, 88},
       {"f8_e5m2_sm89", device::f8_e5m2_sm89, {"f8_e5m2", "f8_e5m2_to_f32", "f32_to_f8_e5m2"}, 89},
-      {"round_to_odd",
-       device::round_to_odd,
-       {"f64_to_f32_odd", "i32_to_f32_odd", "u32_to_f32_odd", "i64_to_f32_odd", "u64_to_f32_odd"}},
+      {"round_to_odd", device::round_to_odd, {"f64_to_f32_odd", "i32_to_f32_odd", "u32_to_f32_odd", "i64_to_f32_odd", "u64_to_f32_odd"}},
       {"floor_div", device::floor_div, {"floor_div_i32", "floor_mod_i32", "floor_div_i64", "floor_mod_i64"}},
       {"minmax_nan", device::minmax_nan, {"min_nan_f32", "max_nan_f32", "min_nan_f64", "max_nan_f64"}},
       {"math", device::math, {"sigmoid_f32", "sigmoid_f64", "rcp_f32", "rcp_f64"}},
       {"fail", device::assert, {"fail"}},
-      {"debug_print",
-       device::debug_print,
-       {"debug_print_f64", "debug_print_i64", "debug_print_element_f64", "debug_print_element_i64"}},
+      {"debug_print", device::debug_print, {"debug_print_f64", "debug_print_i64", "debug_print_element_f64", "debug_print_element_i64"}},
       {"shared_address", device::shared_address, {"shared_address"}},
       {"named_barrier", device::named_barrier, {"named_barrier_sync"}},
       {"named_barrier_arrive", device::named_barrier_arrive, {"named_barrier_arrive"}},
@@ -320,8 +345,10 @@ const std::set<std::string, std::less<>>& reserved_names() {
       if (end > at) names.emplace(words.substr(at, end - at));
       at = end + 1;
     }
-    for (const char* vector : {"char", "uchar", "short", "ushort", "int", "uint", "long", "ulong", "longlong", "ulonglong", "float", "double"}) {
-      for (const char* lanes : {"1", "2", "3", "4"}) names.insert(std::string(vector) + lanes), names.insert("make_" + std::string(vector) + lanes);
+    for (const char* vector :
+         {"char", "uchar", "short", "ushort", "int", "uint", "long", "ulong", "longlong", "ulonglong", "float", "double"}) {
+      for (const char* lanes : {"1", "2", "3", "4"})
+        names.insert(std::string(vector) + lanes), names.insert("make_" + std::string(vector) + lanes);
     }
     for (const MathFunction& f : kMath) {
       for (const char* suffix : {"", "f", "l"}) names.insert(std::string(f.name) + suffix);

@@ -12,11 +12,11 @@ struct MmaForm {
   int first_sm;
 };
 constexpr MmaForm kMma[] = {
-    {"m16n8k8", "f16", "f16 f32", 75},    {"m16n8k16", "f16", "f16 f32", 80},   {"m16n8k8", "bf16", "f32", 80},
-    {"m16n8k16", "bf16", "f32", 80},      {"m16n8k4", "tf32", "f32", 80},       {"m16n8k8", "tf32", "f32", 80},
-    {"m8n8k16", "s8 u8", "s32", 75},      {"m16n8k16", "s8 u8", "s32", 80},     {"m16n8k32", "s8 u8", "s32", 80},
-    {"m8n8k32", "s4 u4", "s32", 75},      {"m16n8k32", "s4 u4", "s32", 80},     {"m16n8k64", "s4 u4", "s32", 80},
-    {"m16n8k32", "e4m3 e5m2", "f32", 89}, {"m8n8k4", "f64", "f64", 80},         {"m16n8k4", "f64", "f64", 90},
+    {"m16n8k8", "f16", "f16 f32", 75},    {"m16n8k16", "f16", "f16 f32", 80}, {"m16n8k8", "bf16", "f32", 80},
+    {"m16n8k16", "bf16", "f32", 80},      {"m16n8k4", "tf32", "f32", 80},     {"m16n8k8", "tf32", "f32", 80},
+    {"m8n8k16", "s8 u8", "s32", 75},      {"m16n8k16", "s8 u8", "s32", 80},   {"m16n8k32", "s8 u8", "s32", 80},
+    {"m8n8k32", "s4 u4", "s32", 75},      {"m16n8k32", "s4 u4", "s32", 80},   {"m16n8k64", "s4 u4", "s32", 80},
+    {"m16n8k32", "e4m3 e5m2", "f32", 89}, {"m8n8k4", "f64", "f64", 80},       {"m16n8k4", "f64", "f64", 90},
     {"m16n8k8", "f64", "f64", 90},        {"m16n8k16", "f64", "f64", 90},
 };
 
@@ -77,7 +77,9 @@ Result<Generated> ldmatrix(const Arch& arch, const Call* c) {
 
 Result<Generated> stmatrix(const Arch& arch, const Call* c) {
   int64_t trans = int_arg(c, 0), count = int_arg(c, 1);
-  if (trans < 0 || (count != 1 && count != 2 && count != 4) || c->args.size() != static_cast<size_t>(3 + count)) {
+  auto given = static_cast<int64_t>(c->args.size());
+  bool whole = given == 3 + count || (given == 4 + count && text_arg(c, c->args.size() - 1) == "m8n8");
+  if (trans < 0 || (count != 1 && count != 2 && count != 4) || !whole) {
     return unsupported(arch, "there is no such stmatrix");
   }
   if (arch.number < 90) return unsupported(arch, "there is no stmatrix", "it needs sm_90 or newer");

@@ -72,7 +72,8 @@ Result<Generated> atomic(const Arch& arch, const Call* c) {
   if (kind.op == "load" || kind.op == "store") {
     std::string type = type_name(t), name = "atomic_" + std::string(kind.op) + "_" + dtype_name(t);
     std::string head = "__device__ __forceinline__ ";
-    if (kind.op == "load") return Generated{name, head + type + " " + name + "(const " + type + "* p) { return *(const volatile " + type + "*)p; }\n"};
+    if (kind.op == "load")
+      return Generated{name, head + type + " " + name + "(const " + type + "* p) { return *(const volatile " + type + "*)p; }\n"};
     return Generated{name, head + "void " + name + "(" + type + "* p, " + type + " value) { *(volatile " + type + "*)p = value; }\n"};
   }
   if (has_builtin(kind.op, t)) return Generated{std::string(kind.builtin), ""};
@@ -83,9 +84,10 @@ Result<Generated> atomic(const Arch& arch, const Call* c) {
   if (t.is_floating() && t.bits == 64) of_word = "__longlong_as_double(old)", to_word = "__double_as_longlong";
   std::string next = combine(kind.op, t, "seen", "value");
   if (next.empty()) return unsupported(arch, what);
-  std::string text = "// By compare and swap; gives the value before.\n__device__ __forceinline__ " + type + " " + name + "(" + type + "* p, " + type +
-                     " value) {\n  " + word + " *word = (" + word + "*)p, old = *(volatile " + word + "*)p, expected;\n  do {\n    expected = old;\n    " +
-                     type + " seen = " + of_word + ";\n    old = atomicCAS(word, expected, (" + word + ")" + to_word + "(" + next +
+  std::string text = "// By compare and swap; gives the value before.\n__device__ __forceinline__ " + type + " " + name + "(" + type +
+                     "* p, " + type + " value) {\n  " + word + " *word = (" + word + "*)p, old = *(volatile " + word +
+                     "*)p, expected;\n  do {\n    expected = old;\n    " + type + " seen = " + of_word +
+                     ";\n    old = atomicCAS(word, expected, (" + word + ")" + to_word + "(" + next +
                      "));\n  } while (old != expected);\n  return " + of_word + ";\n}\n";
   return Generated{name, text};
 }
@@ -101,15 +103,19 @@ Generated all_reduce(std::string_view op, DataType t, int threads, int scale, in
   text += "__device__ __forceinline__ " + type + " " + name + "(" + type + " x, void* scratch = nullptr) {\n";
   std::string index = offset ? "(threadIdx.x - " + std::to_string(offset) + ")" : "threadIdx.x";
   auto sync = [&](int id) {
-    return barrier ? "  named_barrier_sync(" + std::to_string(id) + ", " + std::to_string(barrier) + ");\n" : std::string("  __syncthreads();\n");
+    return barrier ? "  named_barrier_sync(" + std::to_string(id) + ", " + std::to_string(barrier) + ");\n"
+                   : std::string("  __syncthreads();\n");
   };
   if (threads > 32 && threads > scale) text += "  " + type + "* shared = (" + type + "*)scratch;\n";
   for (int distance = threads / 2; distance >= scale && distance > 0; distance /= 2) {
     if (distance >= 32) {
-      text += sync(1) + "  shared[" + index + "] = x;\n" + sync(2) + step(op, t, "shared[" + index + " ^ " + std::to_string(distance) + "]");
+      text +=
+          sync(1) + "  shared[" + index + "] = x;\n" + sync(2) + step(op, t, "shared[" + index + " ^ " + std::to_string(distance) + "]");
     } else {
       bool narrow = t.bits < 32;
-      text += step(op, t, (narrow ? "(" + type + ")" : "") + "__shfl_xor_sync(0xFFFFFFFF, " + (narrow ? "(int)x" : "x") + ", " + std::to_string(distance) + ")");
+      text += step(op, t,
+                   (narrow ? "(" + type + ")" : "") + "__shfl_xor_sync(0xFFFFFFFF, " + (narrow ? "(int)x" : "x") + ", " +
+                       std::to_string(distance) + ")");
     }
   }
   return {name, text + "  return x;\n}\n"};
@@ -166,14 +172,15 @@ Result<Generated> template_call(const Arch& arch, const Call* c) {
       barrier = number(args[4].substr(17, args[4].size() - 18));
     }
     auto power = [](int n) { return n > 0 && (n & (n - 1)) == 0; };
-    bool fits = !op.empty() && power(scale) && threads > 0 && threads <= 1024 && threads % scale == 0 && power(threads / scale) && offset >= 0 &&
-                barrier >= 0 && t.lanes == 1 && (t.is_integer() || t.is_floating()) && !combine(op, t, "a", "b").empty();
+    bool fits = !op.empty() && power(scale) && threads > 0 && threads <= 1024 && threads % scale == 0 && power(threads / scale) &&
+                offset >= 0 && barrier >= 0 && t.lanes == 1 && (t.is_integer() || t.is_floating()) && !combine(op, t, "a", "b").empty();
     bool scratch = threads <= 32 || threads == scale || c->args.size() > 2;
     return fits && scratch ? Result<Generated>(all_reduce(op, t, threads, scale, offset, barrier)) : Result<Generated>(error);
   }
   bool maximum = text.starts_with("tl::CumMax"), plane = text.find("2D<") != text.npos;
   if (!(text.starts_with("tl::CumSum") || maximum) || !text.ends_with("::run")) return error;
-  bool named = plane ? args.size() == 3 && c->args.size() == 7 && number(args[0]) >= 32 && number(args[0]) % 32 == 0 && (args[1] == "0" || args[1] == "1")
+  bool named = plane ? args.size() == 3 && c->args.size() == 7 && number(args[0]) >= 32 && number(args[0]) % 32 == 0 &&
+                           (args[1] == "0" || args[1] == "1")
                      : text.find("1D<") != text.npos && args.size() == 2 && c->args.size() == 4;
   auto* address = named ? c->args[1]->as<Call>() : nullptr;
   auto* place = address && !address->args.empty() ? address->args[0]->as<Load>() : nullptr;
@@ -188,7 +195,8 @@ Result<Generated> template_call(const Arch& arch, const Call* c) {
 
 Result<Generated> generate_reduction(const Arch& arch, const Call* c) {
   auto warp = [&](std::string_view op) -> Result<Generated> {
-    if (c->args.size() != 1 || combine(op, c->args[0]->dtype, "a", "b").empty()) return unsupported(arch, "there is no '" + std::string(c->name) + "'");
+    if (c->args.size() != 1 || combine(op, c->args[0]->dtype, "a", "b").empty())
+      return unsupported(arch, "there is no '" + std::string(c->name) + "'");
     return all_reduce(op, c->args[0]->dtype, 32, 1, 0, 0);
   };
   switch (c->op) {

@@ -33,8 +33,9 @@ Result<Generated> load(const Arch& arch, const Call* c) {
   if (!whole || rank > 5 || hint < 0 || hint > 2) return unsupported(arch, "there is no such tensor copy");
   Text x = coordinates(3, rank);
   std::string name = "tma_load_" + std::string(im2col ? "im2col_" : "") + std::to_string(rank) + "d" + suffix_of(hint);
-  std::string text = "// Begins to copy a box of a tensor to shared memory; the barrier counts its bytes.\n__device__ __forceinline__ void " + name +
-                     "(const void* map, void* barrier, void* to" + x.params;
+  std::string text =
+      "// Begins to copy a box of a tensor to shared memory; the barrier counts its bytes.\n__device__ __forceinline__ void " + name +
+      "(const void* map, void* barrier, void* to" + x.params;
   std::string tail, inputs;
   int next = 3 + rank;
   if (im2col) {
@@ -49,9 +50,10 @@ Result<Generated> load(const Arch& arch, const Call* c) {
     tail += ", %" + std::to_string(next);
     inputs += ", \"l\"(" + policy_of(hint) + ")";
   }
-  text += ") {\n  asm volatile(\n      \"cp.async.bulk.tensor." + std::to_string(rank) + "d.shared::cluster.global" + (im2col ? ".im2col" : "") +
-          ".mbarrier::complete_tx::bytes" + (hint ? ".L2::cache_hint" : "") + " [%0], [%1, " + x.list + "], [%2]" + tail +
-          ";\" ::\"r\"(shared_address(to)),\n      \"l\"(map), \"r\"(shared_address(barrier))" + x.inputs + inputs + "\n      : \"memory\");\n}\n";
+  text += ") {\n  asm volatile(\n      \"cp.async.bulk.tensor." + std::to_string(rank) + "d.shared::cluster.global" +
+          (im2col ? ".im2col" : "") + ".mbarrier::complete_tx::bytes" + (hint ? ".L2::cache_hint" : "") + " [%0], [%1, " + x.list +
+          "], [%2]" + tail + ";\" ::\"r\"(shared_address(to)),\n      \"l\"(map), \"r\"(shared_address(barrier))" + x.inputs + inputs +
+          "\n      : \"memory\");\n}\n";
   return Generated{name, text};
 }
 
@@ -61,7 +63,8 @@ Result<Generated> bulk_load(const Arch& arch, const Call* c) {
   std::string text =
       "// Begins to copy bytes from global to shared memory; the barrier counts them.\n"
       "__device__ __forceinline__ void bulk_load(void* to, const void* from, void* barrier, int bytes) {\n"
-      "  asm volatile(\"cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];\" ::\"r\"(shared_address(to)),\n"
+      "  asm volatile(\"cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];\" "
+      "::\"r\"(shared_address(to)),\n"
       "               \"l\"(from), \"r\"(bytes), \"r\"(shared_address(barrier))\n               : \"memory\");\n}\n";
   return Generated{"bulk_load", text};
 }
@@ -72,19 +75,22 @@ Result<Generated> store(const Arch& arch, const Call* c) {
   if (rank < 1 || rank > 5 || reduce < 0 || hint < 0 || hint > 2) return unsupported(arch, "there is no such tensor copy");
   Text x = coordinates(2, rank);
   std::string name = std::string(reduce ? "tma_reduce_add_" : "tma_store_") + std::to_string(rank) + "d" + suffix_of(hint);
-  std::string text = std::string(reduce ? "// Begins to add shared memory to a box of a tensor.\n" : "// Begins to copy shared memory to a box of a tensor.\n") +
-                     "__device__ __forceinline__ void " + name + "(const void* map, const void* from" + x.params + ") {\n  asm volatile(\n      \"" +
-                     (reduce ? "cp.reduce.async.bulk.tensor." : "cp.async.bulk.tensor.") + std::to_string(rank) + "d.global.shared::cta" +
-                     (reduce ? ".add.tile" : "") + ".bulk_group" + (hint ? ".L2::cache_hint" : "") + " [%0, " + x.list + "], [%1]" +
-                     (hint ? ", %" + std::to_string(2 + rank) : "") + ";\" ::\"l\"(map),\n      \"r\"(shared_address(from))" + x.inputs +
-                     (hint ? ", \"l\"(" + policy_of(hint) + ")" : "") + "\n      : \"memory\");\n}\n";
+  std::string text = std::string(reduce ? "// Begins to add shared memory to a box of a tensor.\n"
+                                        : "// Begins to copy shared memory to a box of a tensor.\n") +
+                     "__device__ __forceinline__ void " + name + "(const void* map, const void* from" + x.params +
+                     ") {\n  asm volatile(\n      \"" + (reduce ? "cp.reduce.async.bulk.tensor." : "cp.async.bulk.tensor.") +
+                     std::to_string(rank) + "d.global.shared::cta" + (reduce ? ".add.tile" : "") + ".bulk_group" +
+                     (hint ? ".L2::cache_hint" : "") + " [%0, " + x.list + "], [%1]" + (hint ? ", %" + std::to_string(2 + rank) : "") +
+                     ";\" ::\"l\"(map),\n      \"r\"(shared_address(from))" + x.inputs + (hint ? ", \"l\"(" + policy_of(hint) + ")" : "") +
+                     "\n      : \"memory\");\n}\n";
   return Generated{name, text};
 }
 
 }  // namespace
 
 Result<Generated> generate_tma(const Arch& arch, const Call* c) {
-  if (arch.number < 90) return unsupported(arch, "there is no tensor memory accelerator for '" + std::string(c->name) + "'", "it needs sm_90 or newer");
+  if (arch.number < 90)
+    return unsupported(arch, "there is no tensor memory accelerator for '" + std::string(c->name) + "'", "it needs sm_90 or newer");
   if (c->args.empty()) return unsupported(arch, "there is no such tensor copy");
   bool map = c->args[0]->as<Var>();
   if (c->op == Op::tl_tma_load_im2col && !map) return unsupported(arch, "there is no such tensor copy");

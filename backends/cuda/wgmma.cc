@@ -16,8 +16,9 @@ struct WgmmaForm {
 };
 // PTX ISA, "Asynchronous multiply-and-accumulate instruction: wgmma.mma_async".
 constexpr WgmmaForm kForms[] = {
-    {"f16", 16, "f16 f32", true, true}, {"bf16", 16, "f32", true, true},      {"tf32", 8, "f32", false, true},  {"e4m3", 32, "f16 f32", false, true},
-    {"e5m2", 32, "f16 f32", false, true}, {"s8", 32, "s32", false, false}, {"u8", 32, "s32", false, false},
+    {"f16", 16, "f16 f32", true, true},   {"bf16", 16, "f32", true, true},      {"tf32", 8, "f32", false, true},
+    {"e4m3", 32, "f16 f32", false, true}, {"e5m2", 32, "f16 f32", false, true}, {"s8", 32, "s32", false, false},
+    {"u8", 32, "s32", false, false},
 };
 
 const WgmmaForm* form_of(const std::string& type) {
@@ -34,20 +35,25 @@ Result<Generated> generate_wgmma(const Arch& arch, const Call* c) {
   // accumulator, signs of a and b. rs: the same without the order of a, which is in registers.
   bool ss = c->op == Op::tl_ptx_wgmma_ss;
   size_t first = ss ? 3 : 2;
-  if (c->args.size() != first + 12) return unsupported(arch, "'" + std::string(c->name) + "' has " + std::to_string(c->args.size()) + " arguments");
-  std::string shape(text_arg(c, 0)), a = ptx_type(text_arg(c, first)), b = ptx_type(text_arg(c, first + 1)), d = ptx_type(text_arg(c, first + 2));
+  if (c->args.size() != first + 12)
+    return unsupported(arch, "'" + std::string(c->name) + "' has " + std::to_string(c->args.size()) + " arguments");
+  std::string shape(text_arg(c, 0)), a = ptx_type(text_arg(c, first)), b = ptx_type(text_arg(c, first + 1)),
+                                     d = ptx_type(text_arg(c, first + 2));
   std::string what = "wgmma " + shape + " of " + std::string(text_arg(c, first)) + " and " + std::string(text_arg(c, first + 1)) + " to " +
                      std::string(text_arg(c, first + 2));
   if (!arch.has_wgmma()) return unsupported(arch, "there is no " + what, "it needs sm_90a");
   const WgmmaForm *fa = form_of(a), *fb = form_of(b);
   int n = extent(shape, 'n'), k = extent(shape, 'k');
   bool n_fits = n >= 8 && n <= 256 && n % (d == "s32" && n > 32 ? 16 : 8) == 0;
-  bool fits = fa && fb && ptx_bits(a) == ptx_bits(b) && fa->k == k && fb->k == k && fa->transposes == fb->transposes && fa->negates == fb->negates &&
-              (a == b || ptx_bits(a) == 8) && extent(shape, 'm') == 64 && n_fits && fa->accumulators.find(d) != std::string_view::npos && !d.empty();
+  bool fits = fa && fb && ptx_bits(a) == ptx_bits(b) && fa->k == k && fb->k == k && fa->transposes == fb->transposes &&
+              fa->negates == fb->negates && (a == b || ptx_bits(a) == 8) && extent(shape, 'm') == 64 && n_fits &&
+              fa->accumulators.find(d) != std::string_view::npos && !d.empty();
   if (!fits) return unsupported(arch, "there is no " + what);
-  int64_t order_a = ss ? int_arg(c, 1) : 1, order_b = int_arg(c, first - 1), sign_a = int_arg(c, first + 10), sign_b = int_arg(c, first + 11);
+  int64_t order_a = ss ? int_arg(c, 1) : 1, order_b = int_arg(c, first - 1), sign_a = int_arg(c, first + 10),
+          sign_b = int_arg(c, first + 11);
   auto signed_one = [&](size_t i) { return c->args[i]->as<IntImm>() && (int_arg(c, i) == 1 || int_arg(c, i) == -1); };
-  if (order_a < 0 || order_b < 0 || !signed_one(first + 10) || !signed_one(first + 11)) return unsupported(arch, what + " with operands that are not constant");
+  if (order_a < 0 || order_b < 0 || !signed_one(first + 10) || !signed_one(first + 11))
+    return unsupported(arch, what + " with operands that are not constant");
   if (!fa->transposes && (!order_a || !order_b)) return unsupported(arch, "there is no " + what + " of operands whose K is not innermost");
   if (!fa->negates && (sign_a != 1 || sign_b != 1)) return unsupported(arch, "there is no " + what + " of negated operands");
   int nd = d == "f16" ? n / 4 : n / 2;

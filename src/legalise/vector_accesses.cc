@@ -90,7 +90,8 @@ class Accesses : public Rewriter {
       case Op::tirx_buffer_data: return alignment(c->args[0], unknown);
       case Op::tirx_address_of: {
         auto* l = c->args[0]->as<Load>();
-        return l && l->indices.size() == 1 ? std::min(alignment(l->buffer->data), bytes_of_factor(l->indices[0], l->buffer->dtype)) : unknown;
+        return l && l->indices.size() == 1 ? std::min(alignment(l->buffer->data), bytes_of_factor(l->indices[0], l->buffer->dtype))
+                                           : unknown;
       }
       default: return unknown;
     }
@@ -117,9 +118,7 @@ class Accesses : public Rewriter {
     return bytes > b->dtype.element_bytes() ? bytes : 0;
   }
 
-  List<const Expr*> all_of(uint16_t lanes) {
-    return one(build, build.ramp(build.int_imm(kInt32, 0), build.int_imm(kInt32, 1), lanes));
-  }
+  List<const Expr*> all_of(uint16_t lanes) { return one(build, build.ramp(build.int_imm(kInt32, 0), build.int_imm(kInt32, 1), lanes)); }
   const Buffer* registers(std::string_view like, DataType t, uint16_t lanes, std::vector<const Stmt*>& before) {
     const Buffer* b = local_array(build, std::string(like) + "_v", t.element(), lanes);
     before.push_back(alloc(build, b));

@@ -1,0 +1,306 @@
+#include "backends/cuda/print.h"
+
+#include <algorithm>
+
+#include "backends/cuda/check.h"
+#include "backends/cuda/dialect.h"
+#include "backends/cuda/intrinsics.h"
+#include "backends/cuda/lower.h"
+#include "emit/names.h"
+#include "ir/rewriter.h"
+#include "legalise/legalise.h"
+
+namespace kiln::cuda {
+namespace {
+
+using namespace ir;
+
+bool is_kernel(const Function* f) {
+  const Value* global = f->attrs ? f->attrs->find("tirx.is_global_func") : nullptr;
+  return !f->symbol().empty() || (global && (global->boolean || global->integer));
+}
+
+bool attr_has(const Function* f, std::string_view key, int64_t index) {
+  const Value* list = f->attrs ? f->attrs->find(key) : nullptr;
+  if (!list) return false;
+  return std::any_of(list->array.begin(), list->array.end(), [&](const Value& v) { return v.integer == index; });
+}
+
+bool attr_set(const Function* f, std::string_view key) {
+  const Value* v = f->attrs ? f->attrs->find(key) : nullptr;
+  return v && (v->boolean || v->integer);
+}
+
+// Pointers through which the body writes, or that it hands on as values.
+std::set<const Var*> written_or_escaping(const Function* f) {
+  std::set<const Var*> out;
+  visit(
+      f->body,
+      [&](const Stmt* s) {
+        if (auto* st = s->as<Store>()) out.insert(st->buffer->data);
+      },
+      [&](const Expr* e) {
+        visit(e, [&](const Expr* x) {
+          if (auto* v = x->as<Var>()) out.insert(v);
+          auto* c = x->as<Call>();
+          auto* l = c && !c->args.empty() ? c->args[0]->as<Load>() : nullptr;
+          if (l && (c->op == Op::tirx_address_of || c->op == Op::tl_access_ptr)) out.insert(l->buffer->data);
+        });
+      });
+  return out;
+}
+
+struct Parameter {
+  KernelParam info;
+  std::string type;  // "const float* __restrict__"
+  bool tensor_map = false;
+};
+
+std::vector<Parameter> parameters(const Function* f) {
+  std::set<const Var*> written = written_or_escaping(f);
+  std::vector<Parameter> out;
+  for (size_t i = 0; i < f->params.size(); ++i) {
+    const Var* v = f->params[i];
+    Parameter p;
+    p.info.name = v->name;
+    p.info.dtype = v->dtype;
+    p.type = type_name(v->dtype);
+    p.tensor_map = v->pointer && v->pointer->scope == "grid_constant";
+    if (p.tensor_map) {
+      p.type = "const __grid_constant__ tensor_map";
+    } else if (v->dtype.is_handle()) {
+      p.info.is_pointer = true;
+      p.info.dtype = v->pointer ? v->pointer->element.element() : kVoid;
+      p.info.is_read_only = attr_has(f, "tl.readonly_param_indices", static_cast<int64_t>(i)) && !written.contains(v);
+      p.type = (p.info.is_read_only ? "const " : "") + type_name(p.info.dtype) + "*";
+      bool alone = v->pointer && attr_set(f, "tirx.noalias") && !attr_has(f, "tl.non_restrict_params", static_cast<int64_t>(i));
+      if (alone) p.type += " __restrict__";
+    }
+    out.push_back(std::move(p));
+  }
+  return out;
+}
+
+// What the launch is made for; 0 for extents that are not constant.
+struct Launch {
+  int64_t threads = 1, min_blocks = 0;
+  std::string swizzle;  // "swizzled_block_rows<4>()", or empty
+};
+
+Launch launch_of(const Function* f) {
+  Launch l;
+  std::map<std::string_view, int64_t> extents;
+  visit(
+      f->body,
+      [&](const Stmt* s) {
+        auto* t = s->as<ThreadExtent>();
+        auto* loop = s->as<For>();
+        auto* a = s->as<Attr>();
+        std::string_view tag = t ? t->tag : loop ? loop->thread_tag : std::string_view();
+        auto* extent = t ? t->extent->as<IntImm>() : loop ? loop->extent->as<IntImm>() : nullptr;
+        if (tag.starts_with("threadIdx")) extents[tag] = extent ? extent->value : 0;
+        if (a && a->key == "tl.min_blocks_per_sm" && a->value->as<IntImm>()) l.min_blocks = a->value->as<IntImm>()->value;
+        if (a && a->key == "threadblock_swizzle_pattern") {
+          auto* c = a->value->as<Call>();
+          bool rows = c->args[0]->as<StringImm>()->value == "rasterization2DRow";
+          l.swizzle = std::string(rows ? "swizzled_block_rows<" : "swizzled_block_columns<") +
+                      std::to_string(c->args[1]->as<IntImm>()->value) + ">()";
+        }
+      },
+      [](const Expr*) {});
+  for (const auto& [tag, n] : extents) l.threads *= n;
+  return l;
+}
+
+class ModulePrinter {
+ public:
+  ModulePrinter(const Module& module, const Arch& arch)
+      : module_(module), arch_(arch), reserved_(reserved_names()), imported_(imported_source(module)) {}
+
+  Source print() {
+    for (const Function* f : module_.functions) {
+      if (f->attrs && f->attrs->find("code_block_source")) {
+        record(f, std::string(f->symbol().empty() ? f->name : f->symbol()));
+        continue;  // its text is in the imported source
+      }
+      functions_.push_back(lower(arena_, legalise::legalise(arena_, prepare(arena_, f), features())));
+    }
+    name_functions();
+    emit::Writer body;
+    for (const Function* f : functions_) {
+      if (!is_kernel(f)) body.line(signature(f, nullptr) + ";\n");
+    }
+    for (const Function* f : functions_) function(f, body);
+    Source source;
+    source.format = "cuda";
+    source.text = assemble(body.take());
+    source.kernels = std::move(kernels_);
+    return source;
+  }
+
+ private:
+  static bool is_free(const std::string& name) {
+    bool compilers = name.starts_with("__") || (name.size() > 1 && name[0] == '_' && name[1] >= 'A' && name[1] <= 'Z');
+    return !compilers && !reserved_names().contains(name);
+  }
+
+  void name_functions() {
+    std::set<std::string, std::less<>> taken;
+    for (const Function* f : functions_) {
+      std::string base = emit::identifier(f->symbol().empty() ? f->name : f->symbol());
+      if (!is_free(base)) base = is_free(base + "_kernel") ? base + "_kernel" : "kernel_" + base;
+      std::string symbol = base;
+      for (int i = 1; taken.contains(symbol) || !is_free(symbol); ++i) symbol = base + "_" + std::to_string(i);
+      taken.insert(symbol);
+      symbols_[std::string(f->name)] = symbol;
+      reserve_externals(f);
+    }
+    reserved_.insert(taken.begin(), taken.end());
+  }
+
+  // A variable must not hide a function of the imported source that is called.
+  void reserve_externals(const Function* f) {
+    visit(
+        f->body, [](const Stmt*) {},
+        [&](const Expr* e) {
+          visit(e, [&](const Expr* x) {
+            auto* c = x->as<Call>();
+            if (c && (c->op == Op::tirx_call_extern || c->op == Op::tirx_call_pure_extern))
+              reserved_.emplace(c->args[0]->as<StringImm>()->value);
+          });
+        });
+  }
+
+  std::string signature(const Function* f, CudaPrinter* p) {
+    Launch launch = launch_of(f);
+    std::string text = is_kernel(f) ? "extern \"C\" __global__ void " : "__device__ " + type_name(f->ret) + " ";
+    if (is_kernel(f)) {
+      const Value* cluster = f->attrs ? f->attrs->find("cluster_dims") : nullptr;
+      if (cluster && !cluster->array.empty()) {
+        text += "__cluster_dims__(";
+        for (size_t i = 0; i < cluster->array.size(); ++i) text += (i ? ", " : "") + std::to_string(cluster->array[i].integer);
+        text += ") ";
+      }
+      std::string blocks = launch.min_blocks > 0 ? ", " + std::to_string(launch.min_blocks) : "";
+      if (launch.threads > 0) text += "__launch_bounds__(" + std::to_string(launch.threads) + blocks + ") ";
+    }
+    text += symbols_[std::string(f->name)] + "(";
+    std::vector<Parameter> params = parameters(f);
+    for (size_t i = 0; i < params.size(); ++i) {
+      text += (i ? ", " : "") + params[i].type;
+      if (p) text += " " + p->names.declare(f->params[i]);
+    }
+    return text + ")";
+  }
+
+  void function(const Function* f, emit::Writer& out) {
+    CudaPrinter p(out, reserved_, arch_, symbols_, generated_);
+    Function printed = *f;
+    if (is_kernel(f)) printed.ret = kVoid;  // a status that a kernel of another target returns
+    p.function = &printed;
+    p.count_uses(f->body);
+    visit(
+        f->body,
+        [&](const Stmt* s) {
+          auto* a = s->as<Attr>();
+          if (!a || a->key != "kiln.vector_access") return;
+          auto* store = a->body->as<Store>();
+          p.word_accessed.insert(store->buffer->data);
+          p.word_accessed.insert(store->value->as<Load>()->buffer->data);
+        },
+        [](const Expr*) {});
+    std::string swizzle = launch_of(f).swizzle;
+    p.swizzled = !swizzle.empty();
+    std::string head = signature(f, &p);
+    std::vector<Parameter> params = parameters(f);
+    out.open(head);
+    p.names.push();
+    for (size_t i = 0; i < params.size(); ++i) {
+      if (params[i].info.is_pointer && !params[i].info.dtype.is_void()) p.pointees[f->params[i]] = params[i].info.dtype;
+    }
+    if (p.swizzled) out.line("const dim3 block = " + swizzle + ";");
+    p.stmt(f->body);
+    p.names.pop();
+    out.close();
+    out.line("");
+    if (is_kernel(f)) record(f, symbols_[std::string(f->name)]);
+  }
+
+  void record(const Function* f, const std::string& symbol) {
+    KernelInfo k;
+    k.name = f->symbol().empty() ? f->name : f->symbol();
+    k.symbol = symbol;
+    for (Parameter& p : parameters(f)) k.params.push_back(std::move(p.info));
+    const Value* launch = f->attrs ? f->attrs->find("tirx.kernel_launch_params") : nullptr;
+    if (launch) {
+      for (const Value& v : launch->array) k.launch_params.emplace_back(v.string);
+    }
+    kernels_.push_back(std::move(k));
+  }
+
+  // Identifiers that occur in `text`.
+  static void words(std::string_view text, std::set<std::string, std::less<>>& out) {
+    for (size_t i = 0; i < text.size();) {
+      size_t end = i;
+      while (end < text.size() && emit::is_identifier(std::string("_") + text[end])) ++end;
+      if (end > i) out.emplace(text.substr(i, end - i));
+      i = end > i ? end : i + 1;
+    }
+  }
+
+  // Bytes that the tensor copies and matrix descriptors want the start of dynamic shared memory aligned to.
+  int64_t dynamic_alignment() const {
+    int64_t most = 16;
+    for (const Function* f : module_.functions) {
+      const Value* map = f->attrs ? f->attrs->find("tl.smem_alignment_map") : nullptr;
+      if (!map) continue;
+      for (const KeyValue& kv : map->map) {
+        int64_t n = kv.value.integer;
+        if (n > most && n <= 1024 && (n & (n - 1)) == 0) most = n;
+      }
+    }
+    return most;
+  }
+
+  // The helpers that the text uses and those that they need, before it.
+  std::string assemble(const std::string& body) {
+    std::set<std::string, std::less<>> used;
+    words(body, used);
+    for (const auto& [name, text] : generated_) words(text, used);
+    std::vector<const Helper*> chosen;
+    const std::vector<Helper>& all = helpers();
+    for (auto h = all.rbegin(); h != all.rend(); ++h) {
+      if (arch_.number < h->first_sm || arch_.number > h->last_sm) continue;
+      if (std::none_of(h->names.begin(), h->names.end(), [&](std::string_view n) { return used.contains(n); })) continue;
+      chosen.push_back(&*h);
+      words(h->text, used);
+    }
+    std::string text = imported_.empty() ? "" : imported_ + "\n";
+    for (auto h = chosen.rbegin(); h != chosen.rend(); ++h) text += std::string((*h)->text) + "\n";
+    for (const auto& [name, helper] : generated_) text += helper + "\n";
+    if (used.contains("dynamic_shared")) {
+      text += "extern __shared__ __align__(" + std::to_string(dynamic_alignment()) + ") unsigned char dynamic_shared[];\n\n";
+    }
+    return text + body;
+  }
+
+  const Module& module_;
+  const Arch& arch_;
+  Arena arena_;
+  std::vector<const Function*> functions_;
+  std::set<std::string, std::less<>> reserved_;
+  std::string imported_;
+  std::map<std::string, std::string, std::less<>> symbols_;
+  std::map<std::string, std::string> generated_;
+  std::vector<KernelInfo> kernels_;
+};
+
+}  // namespace
+
+Result<Source> print_source(const Module& module, const Arch& arch) {
+  Status checked = check(module, arch);
+  if (!checked) return checked.error();
+  return ModulePrinter(module, arch).print();
+}
+
+}  // namespace kiln::cuda

@@ -1,0 +1,122 @@
+#include "backends/cuda/print.h"
+
+#include <gmock/gmock.h>
+
+#include "backends/cuda/toolchain.h"
+#include "import/import.h"
+#include "kiln/device_codegen.h"
+
+namespace kiln::cuda {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+// A kernel k over A (float32[64], or `dtype`) with the given line as its body, for 32 threads.
+std::string kernel(const std::string& body, const std::string& dtype) {
+  return "@I.ir_module\nclass Module:\n    @T.prim_func\n    def k(A: T.handle(\"" + dtype +
+         "\", \"global\")):\n"
+         "        T.func_attr({\"global_symbol\": \"k\", \"tirx.noalias\": True, \"tirx.is_global_func\": True, "
+         "\"tirx.kernel_launch_params\": [\"threadIdx.x\"]})\n"
+         "        A_1 = T.decl_buffer((64,), \"" +
+         dtype +
+         "\", data=A)\n        m = T.alloc_buffer((2,), \"uint64\", scope=\"shared.barrier\")\n        tx = "
+         "T.launch_thread(\"threadIdx.x\", 32)\n        " +
+         body + "\n";
+}
+
+Result<Source> print(const std::string& body, const std::string& arch, const std::string& dtype = "float32") {
+  auto module = parse_module(kernel(body, dtype), "k.py");
+  if (!module) return module.error();
+  auto parsed = arch_of(*Target::parse("cuda -arch=" + arch));
+  if (!parsed) return parsed.error();
+  return print_source(**module, *parsed);
+}
+
+std::string printed(const std::string& body, const std::string& arch = "sm_80", const std::string& dtype = "float32") {
+  auto source = print(body, arch, dtype);
+  return source ? source->text : "error: " + source.error().to_string();
+}
+
+std::string refusal(const std::string& body, const std::string& arch, const std::string& dtype = "float32") {
+  auto source = print(body, arch, dtype);
+  return source ? "printed" : source.error().to_string();
+}
+
+TEST(CudaPrint, RefusesWhatTheArchitectureLacks) {
+  EXPECT_THAT(refusal("T.mbarrier_wait_parity(m[0], 0)", "sm_86"),
+              HasSubstr("no operator 'tl.mbarrier_wait_parity' on uint64 for sm_86 (it needs sm_90 or newer)"));
+  EXPECT_THAT(refusal("T.warpgroup_arrive()", "sm_100a"), HasSubstr("for sm_100a (it needs sm_90a)"));
+  EXPECT_THAT(refusal("T.warpgroup_arrive()", "sm_90"), HasSubstr("for sm_90 (it needs sm_90a)"));
+  EXPECT_THAT(refusal("T.ptx_commit_group()", "sm_75"), HasSubstr("for sm_75 (it needs sm_80 or newer)"));
+  EXPECT_THAT(refusal("A_1[tx] = A_1[tx]", "sm_70"), HasSubstr("codegen 'cuda' has no architecture 'sm_70'"));
+}
+
+TEST(CudaPrint, RefusesTypesAndFunctionsThatCudaLacks) {
+  EXPECT_THAT(refusal("A_1[0] = T.Cast(\"float32\", T.Cast(\"int2\", A_1[0]))", "sm_80"), HasSubstr("no type for dtype 'int2'"));
+  EXPECT_THAT(refusal("A_1[0] = T.Cast(\"float32\", T.Cast(\"float6_e3m2fn\", A_1[0]))", "sm_100a"), HasSubstr("'float6_e3m2fn'"));
+  EXPECT_THAT(refusal("A_1[0] = T.call_extern(\"float32\", \"mine\", A_1[0])", "sm_80"),
+              HasSubstr("external function 'mine' is not one of CUDA's"));
+  EXPECT_THAT(refusal("A_1[0] = T.call_pure_extern(\"int8\", \"__expf\", A_1[0])", "sm_80", "int8"), HasSubstr("'__expf' on dtype int8"));
+}
+
+TEST(CudaPrint, PlainKernelsNeedNoHelper) {
+  EXPECT_THAT(printed("A_1[tx] = A_1[tx] + T.float32(1.5)"), StartsWith("extern \"C\" __global__ void __launch_bounds__(32) k("));
+}
+
+TEST(CudaPrint, LiteralsAreExact) {
+  EXPECT_THAT(printed("A_1[tx] = T.float32(\"-inf\")"), HasSubstr("A[tx] = __int_as_float(0xFF800000);"));
+  EXPECT_THAT(printed("A_1[tx] = T.float32(1e-40)"), HasSubstr("A[tx] = 1e-40f;"));
+  EXPECT_THAT(printed("A_1[tx] = T.float16(1.0)", "sm_80", "float16"), HasSubstr("A[tx] = 0x3C00;"));
+}
+
+TEST(CudaPrint, ConversionsOfFloat8AreTheHardwaresWhereItHasThem) {
+  std::string body = "A_1[tx] = T.Cast(\"float8_e4m3fn\", T.float32(1.0) * T.Cast(\"float32\", tx))";
+  EXPECT_THAT(printed(body, "sm_89", "float8_e4m3fn"), HasSubstr("cvt.rn.satfinite.e4m3x2.f32"));
+  EXPECT_THAT(printed(body, "sm_80", "float8_e4m3fn"), Not(HasSubstr("satfinite")));
+}
+
+TEST(CudaPrint, TellsTheLaunchItsParameters) {
+  auto source = print("A_1[tx] = T.float32(0.0)", "sm_80");
+  ASSERT_TRUE(source.ok());
+  ASSERT_EQ(source->kernels.size(), 1u);
+  EXPECT_THAT(source->kernels[0].launch_params, testing::ElementsAre("threadIdx.x"));
+}
+
+TEST(CudaToolchain, CompilesToPtxAndCubin) {
+  auto source = print("A_1[tx] = T.exp(A_1[tx])", "sm_90a");
+  ASSERT_TRUE(source.ok());
+  auto artifacts = artifacts_of(*source, *arch_of(*Target::parse("cuda -arch=sm_90a")));
+  auto ptx = artifacts.at("ptx")();
+  ASSERT_TRUE(ptx.ok()) << ptx.error().to_string();
+  EXPECT_THAT(*ptx, HasSubstr(".target sm_90a"));
+  auto cubin = artifacts.at("cubin")();
+  ASSERT_TRUE(cubin.ok()) << cubin.error().to_string();
+  EXPECT_THAT(*cubin, StartsWith("\x7F"
+                                 "ELF"));
+}
+
+TEST(CudaToolchain, FailuresQuoteTheCompiler) {
+  Source source;
+  source.text = "__global__ void k() { undeclared = 1; }\n";
+  auto cubin = artifacts_of(source, *arch_of(*Target::parse("cuda -arch=sm_80"))).at("cubin")();
+  ASSERT_FALSE(cubin.ok());
+  EXPECT_EQ(cubin.error().code, Code::kToolchain);
+  EXPECT_THAT(cubin.error().message, HasSubstr("\"undeclared\" is undefined"));
+}
+
+TEST(CudaToolchain, ModulesCarryTheirArtifacts) {
+  auto target = Target::parse("cuda -arch=sm_80");
+  auto module = IRModule::parse(kernel("A_1[tx] = T.float32(2.0)", "float32"), "k.py");
+  ASSERT_TRUE(module.ok());
+  auto codegen = resolve_device_codegen(*target);
+  ASSERT_TRUE(codegen.ok()) << codegen.error().to_string();
+  auto built = (*codegen)->lower(*module, *target, false);
+  ASSERT_TRUE(built.ok()) << built.error().to_string();
+  EXPECT_THAT(built->inspect_source("cuda"), HasSubstr("A[tx] = 2.0f;"));
+  EXPECT_TRUE(built->artifact("ptx").ok());
+}
+
+}  // namespace
+}  // namespace kiln::cuda
