@@ -1,229 +1,23 @@
 // Device codegen `mylang`: prints C, and compiles and loads it with the host's compiler.
 #include <kiln/sdk.h>
 
-#include <charconv>
-#include <cmath>
-#include <optional>
-#include <set>
-
 #include "base/process.h"
 #include "base/temporary_folder.h"
-#include "emit/c_family.h"
-#include "legalise/legalise.h"
-#include "legalise/rewrite.h"
+#include "print.h"
 #include "runtime/kernel_module.h"
+
+using namespace kiln;
 
 namespace {
 
-using namespace kiln;
-using namespace kiln::ir;
-using emit::CFamily;
-
-// ---- what the language can say, as rows ------------------------------------------------------------------------
-
-struct Type {
-  DataType dtype;
-  const char* name;
-};
-constexpr Type kTypes[] = {{kBool, "bool"},       {kInt32, "int32_t"}, {kInt64, "int64_t"}, {kUInt32, "uint32_t"},
-                           {kUInt64, "uint64_t"}, {kFloat32, "float"}, {kFloat64, "double"}};
-
-struct Function1 {
-  Op op;
-  const char *float32, *float64;
-};
-constexpr Function1 kFunctions[] = {
-    {Op::tirx_exp, "expf", "exp"},    {Op::tirx_log, "logf", "log"},       {Op::tirx_sqrt, "sqrtf", "sqrt"},
-    {Op::tirx_sin, "sinf", "sin"},    {Op::tirx_cos, "cosf", "cos"},       {Op::tirx_tanh, "tanhf", "tanh"},
-    {Op::tirx_fabs, "fabsf", "fabs"}, {Op::tirx_floor, "floorf", "floor"}, {Op::tirx_ceil, "ceilf", "ceil"}};
-
-// Names that the text uses itself, and C's keywords.
-const std::set<std::string, std::less<>> kReserved = {
-    "args",   "auto",     "bool",  "break",  "case",   "char",   "const",  "continue", "default", "do",      "double",  "else",
-    "enum",   "extern",   "false", "float",  "for",    "goto",   "if",     "inline",   "int",     "long",    "main",    "register",
-    "return", "restrict", "short", "signed", "sizeof", "static", "struct", "switch",   "true",    "typedef", "union",   "unsigned",
-    "void",   "volatile", "while", "expf",   "exp",    "logf",   "log",    "sqrtf",    "sqrt",    "sinf",    "sin",     "cosf",
-    "cos",    "tanhf",    "tanh",  "fabsf",  "fabs",   "floorf", "floor",  "ceilf",    "ceil",    "NAN",     "INFINITY"};
-
-const char* type_name(DataType t) {
-  for (const Type& row : kTypes) {
-    if (row.dtype == t) return row.name;
-  }
-  return nullptr;
-}
-const Function1* function_of(Op op) {
-  for (const Function1& row : kFunctions) {
-    if (row.op == op) return &row;
-  }
-  return nullptr;
-}
-
-// ---- lowering: what C says in another way ----------------------------------------------------------------------
-
-class Lowering : public Rewriter {
- public:
-  using Rewriter::Rewriter;
-  const Expr* expr(const Expr* e) override {
-    e = expr_children(e);
-    auto* c = e->as<Call>();
-    if (c && c->op == Op::tirx_if_then_else) return build.select(c->args[0], c->args[1], c->args[2], c->span);
-    auto* b = e->as<Binary>();
-    if (!b || (b->kind != ExprKind::kMin && b->kind != ExprKind::kMax) || b->dtype.is_floating()) return e;
-    ExprKind compare = b->kind == ExprKind::kMin ? ExprKind::kLT : ExprKind::kGT;
-    return build.select(build.binary(compare, b->a, b->b), b->a, b->b, b->span);
-  }
-};
-
-// ---- check: everything that the language cannot say, before anything is printed --------------------------------
-
-class Checker {
- public:
-  explicit Checker(const ir::Module& module) : module_(module) {}
-  std::optional<Error> run(const Function* f) {
-    for (const Var* p : f->params) {
-      bool pointer = p->dtype.is_handle() && p->pointer;
-      dtype(pointer ? p->pointer->element.element() : p->dtype, p->span, "parameter '" + std::string(p->name) + "'");
-    }
-    if (!f->ret.is_void() && f->ret != kInt32) fault(0, "has no function that returns " + to_string(f->ret));
-    visit(
-        f->body, [&](const Stmt* s) { stmt(s); }, [&](const Expr* e) { visit(e, [&](const Expr* x) { expr(x); }); });
-    if (error_ && error_->place.empty()) error_->place = std::string(f->name);
-    return error_;
-  }
-
- private:
-  void fault(SpanId span, const std::string& message) {
-    if (!error_) error_ = Error{Code::kUnsupported, "codegen 'mylang' " + message, module_.place(span), ""};
-  }
-  void dtype(DataType t, SpanId span, const std::string& where) {
-    if (!type_name(t)) fault(span, "has no type for dtype '" + to_string(t) + "' of " + where);
-  }
-  void stmt(const Stmt* s) {
-    auto* alloc = s->as<AllocBuffer>();
-    auto* store = s->as<Store>();
-    const Buffer* buffer = alloc ? alloc->buffer : store ? store->buffer : nullptr;
-    if (buffer) dtype(buffer->dtype.element(), s->span, "buffer '" + std::string(buffer->name) + "'");
-    for (const Expr* d : alloc ? buffer->shape : List<const Expr*>()) {
-      if (!d->as<IntImm>()) fault(s->span, "has no buffers of a size that is not constant");
-    }
-    auto* t = s->as<ThreadExtent>();
-    if (t && !(t->extent->as<IntImm>() && t->extent->as<IntImm>()->value == 1)) fault(s->span, "has no thread blocks");
-    if (s->kind == StmtKind::kAssert) fault(s->span, "has no assertions");
-  }
-  void expr(const Expr* e) {
-    if (!e->dtype.is_handle() && !e->dtype.is_void()) dtype(e->dtype, e->span, "an expression");
-    bool floating = e->dtype.is_floating();
-    bool minmax = e->kind == ExprKind::kMin || e->kind == ExprKind::kMax || (e->kind == ExprKind::kMod && floating);
-    if (minmax) fault(e->span, "has no minimum, maximum or remainder of floats");
-    auto* c = e->as<Call>();
-    if (!c || c->op == Op::tirx_ret) return;
-    bool scalar_float = c->dtype == kFloat32 || c->dtype == kFloat64;
-    if (!function_of(c->op) || !scalar_float) fault(c->span, "has no operator '" + std::string(c->name) + "' on " + to_string(c->dtype));
-  }
-
-  const ir::Module& module_;
-  std::optional<Error> error_;
-};
-
-// ---- print -----------------------------------------------------------------------------------------------------
-
-std::string float_literal(DataType t, double v) {
-  if (std::isnan(v)) return "NAN";
-  if (std::isinf(v)) return v < 0 ? "-INFINITY" : "INFINITY";
-  char buffer[64];
-  char* end = t.bits == 64 ? std::to_chars(buffer, buffer + sizeof buffer, v).ptr
-                           : std::to_chars(buffer, buffer + sizeof buffer, static_cast<float>(v)).ptr;
-  std::string text(buffer, end);
-  if (text.find_first_of(".e") == std::string::npos) text += ".0";
-  return text + (t.bits == 64 ? "" : "f");
-}
-
-emit::Text call(CFamily& p, const Call& c) {
-  const Function1* f = function_of(c.op);
-  return {std::string(c.dtype == kFloat64 ? f->float64 : f->float32) + "(" + p.args(c.args) + ")"};
-}
-
-void alloc(CFamily& p, const AllocBuffer& a) {
-  int64_t n = 1;
-  for (const Expr* d : a.buffer->shape) n *= d->as<IntImm>()->value;
-  DataType element = a.buffer->dtype.element();
-  p.pointees[a.buffer->data] = element;
-  p.out.line(p.type(element) + " " + p.names.declare(a.buffer->data) + "[" + std::to_string(std::max<int64_t>(n, 1)) + "];");
-}
-
-std::string evaluate(CFamily& p, const Evaluate& e) {
-  auto* c = e.value->as<Call>();
-  if (!c || c->op != Op::tirx_ret) return "";
-  return p.function->ret.is_void() ? "return;" : "return " + p.str(c->args[0]) + ";";
-}
-
-const emit::Dialect kDialect = {[](DataType t) { return std::string(type_name(t)); },
-                                float_literal,
-                                call,
-                                alloc,
-                                /*assertion=*/[](CFamily&, const Assert&) {},
-                                /*before_loop=*/[](CFamily&, const For&) {},
-                                /*attr=*/[](CFamily& p, const Attr& a) { p.stmt(a.body); },
-                                evaluate};
-
-void print_function(const Function* f, Source& source) {
-  emit::Writer out, entry;
-  CFamily p(kDialect, out, kReserved);
-  p.function = f;
-  p.bare_return = f->ret.is_void() ? "return;" : "return 0;";
-  p.count_uses(f->body);
-  size_t index = source.kernels.size();
-  KernelInfo kernel;
-  kernel.name = f->symbol().empty() ? f->name : f->symbol();
-  kernel.symbol = "kernel_" + std::to_string(index) + "_" + emit::identifier(kernel.name);  // unique, and no word of C
-  std::string params, args;
-  for (const Var* v : f->params) {
-    DataType element = v->pointer ? v->pointer->element.element() : v->dtype;
-    if (v->pointer) p.pointees[v] = element;
-    std::string type = v->pointer ? p.pointer_type(v) : p.type(v->dtype);
-    params += (params.empty() ? "" : ", ") + type + " " + p.names.declare(v);
-    args += (args.empty() ? "*(" : ", *(") + type + "*)args[" + std::to_string(kernel.params.size()) + "]";
-    KernelParam param;
-    param.name = v->name, param.dtype = element, param.is_pointer = v->pointer != nullptr;
-    kernel.params.push_back(std::move(param));
-  }
-  std::string type = f->ret.is_void() ? "void " : "int32_t ";
-  p.block(type + kernel.symbol + "(" + (params.empty() ? "void" : params) + ")", f->body);
-  entry.open("int32_t kiln_entry_" + std::to_string(index) + "(void* const* args)");
-  entry.line((f->ret.is_void() ? "" : "return ") + kernel.symbol + "(" + args + ");");
-  if (f->ret.is_void()) entry.line("return 0;");
-  entry.close();
-  source.text += "\n" + out.take();
-  source.entry_text += "\n" + entry.take();
-  source.kernels.push_back(std::move(kernel));
-}
-
-Result<Source> print(const IRModule& module) {
-  Features features;
-  features.float16_arithmetic = features.bfloat16_arithmetic = true;  // refused by the checker anyway
-  Arena arena;
-  Source source;
-  source.format = "c";
-  source.text = "#include <math.h>\n#include <stdbool.h>\n#include <stdint.h>\n";
-  for (const Function* f : module.ir().functions) {
-    Lowering lowering(arena);
-    f = legalise::rewrite_body(arena, legalise::legalise(arena, f, features), lowering);
-    if (std::optional<Error> error = Checker(module.ir()).run(f)) return *error;
-    print_function(f, source);
-  }
-  return source;
-}
-
-// ---- compile and load ------------------------------------------------------------------------------------------
-
-Result<kiln::Module> build_without_compile(const IRModule& module, const Target&) {
-  Result<Source> source = print(module);
+Result<Module> build_without_compile(const IRModule& module, const Target&) {
+  Result<Source> source = mylang_backend::print(module);
   if (!source) return source.error();
   return runtime::make_source_module(std::move(*source));
 }
 
-Result<kiln::Module> build(const IRModule& module, const Target&) {
-  Result<Source> source = print(module);
+Result<Module> build(const IRModule& module, const Target&) {
+  Result<Source> source = mylang_backend::print(module);
   if (!source) return source.error();
   auto folder = TemporaryFolder::make();
   if (!folder) return folder.error();

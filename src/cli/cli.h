@@ -36,6 +36,11 @@ struct ConformanceArgs {
 };
 int conformance_verb(const ConformanceArgs& args);
 
+// Writes a new backend, outside this repository, into the folder `output` (empty: ./NAME), which must not exist.
+int new_backend(const std::string& name, const std::string& output, bool json);
+// Where the CMake package of this installation is.
+int print_cmake_folder();
+
 int print(const std::string& module, bool json);
 int verify(const std::vector<std::string>& modules, bool round_trip, bool json);
 int list(bool json);

@@ -92,7 +92,7 @@ int checked(const std::function<int()>& verb, bool json) {
 int kiln::cli::main(int argc, const char* const* argv) {
   CLI::App app{"kiln: device code from lowered tile programs"};
   app.name("kiln");
-  app.require_subcommand(1);
+  app.require_subcommand(0, 1);
   app.set_version_flag("--version", std::string("kiln ") + kVersion);
   app.footer("kiln VERB --help shows each verb's options and examples.\nExit status: 0 fine, 1 the work failed, 2 usage.");
 
@@ -101,7 +101,9 @@ int kiln::cli::main(int argc, const char* const* argv) {
   ConformanceArgs conformance_args;
   std::string module, target;
   std::vector<std::string> modules;
-  bool json = false, round_trip = false, explain = false;
+  std::string name, output;
+  bool json = false, round_trip = false, explain = false, cmake_folder = false;
+  app.add_flag("--cmakedir", cmake_folder, "print where the CMake package is, for -Dkiln_DIR=...");
 
   add_build(app, build_args);
   add_run(app, run_args);
@@ -122,22 +124,29 @@ int kiln::cli::main(int argc, const char* const* argv) {
   resolve_verb->footer("Examples:\n  kiln resolve c\n  kiln resolve 'cuda -arch=sm_90a' --explain");
   CLI::App* doctor_verb = app.add_subcommand("doctor", "Show toolchains and devices found, and what to install for the rest");
   doctor_verb->footer("Example:\n  kiln doctor");
-  for (CLI::App* verb : {print_verb, verify_verb, list_verb, resolve_verb, doctor_verb})
+  CLI::App* new_verb = app.add_subcommand("new-backend", "Write a backend of your own, ready to build");
+  new_verb->add_option("NAME", name, "of the backend, its target kind and its codegen")->required();
+  new_verb->add_option("-o,--output", output, "folder to make (default: ./NAME)");
+  new_verb->footer("Example:\n  kiln new-backend npu && cmake -S npu -B npu/build && cmake --build npu/build");
+  for (CLI::App* verb : {print_verb, verify_verb, list_verb, resolve_verb, doctor_verb, new_verb})
     verb->add_flag("--json", json, "print JSON")->envname("KILN_JSON");
 
   try {  // CLI11 reports usage by exceptions
     app.parse(argc, argv);
+    if (app.get_subcommands().empty() && !cmake_folder) throw CLI::RequiredError("A subcommand");
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == 0) return app.exit(e);  // help, version
     return usage(e.what(), argc, argv);
   }
   return checked(
       [&] {
+        if (cmake_folder) return print_cmake_folder();
         if (app.got_subcommand("build")) return build(build_args);
         if (app.got_subcommand("run")) return run(run_args);
         if (app.got_subcommand("conformance")) return conformance_verb(conformance_args);
         if (*print_verb) return print(module, json);
         if (*verify_verb) return verify(modules, round_trip, json);
+        if (*new_verb) return new_backend(name, output, json);
         if (*list_verb) return list(json);
         if (*resolve_verb) return resolve(target, explain, json);
         return doctor(json);

@@ -75,6 +75,9 @@ ManifestSet find_manifests();
 const std::vector<Manifest>& manifests();
 const std::vector<ManifestFault>& manifest_faults();
 
+// The folder of this library (or of the program that holds it), absolute; empty when the loader does not say.
+std::string library_folder();
+
 // A path of the manifest, made absolute: a relative one starts at the manifest's folder.
 std::string beside(const Manifest& manifest, const std::string& path);
 

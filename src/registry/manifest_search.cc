@@ -133,10 +133,16 @@ static void add_builtin(ManifestSet& found) {
   std::sort(found.manifests.begin(), found.manifests.end(), [](const Manifest& a, const Manifest& b) { return a.name < b.name; });
 }
 
-static void add_package(ManifestSet& found) {
+std::string library_folder() {
   Dl_info info = {};
-  if (dladdr(reinterpret_cast<const void*>(&manifests), &info) == 0 || !info.dli_fname) return;
-  add_folder(found, fs::path(info.dli_fname).parent_path() / "kiln" / "backends", "package", false);
+  std::error_code ec;
+  if (dladdr(reinterpret_cast<const void*>(&manifests), &info) == 0 || !info.dli_fname) return {};
+  return fs::absolute(info.dli_fname, ec).parent_path().string();
+}
+
+static void add_package(ManifestSet& found) {
+  std::string folder = library_folder();
+  if (!folder.empty()) add_folder(found, fs::path(folder) / "kiln" / "backends", "package", false);
 }
 
 static void add_environment(ManifestSet& found) {
