@@ -22,7 +22,8 @@ install(DIRECTORY src/base src/ir src/target src/legalise src/emit src/runtime D
   FILES_MATCHING PATTERN "*.h" PATTERN "ops.def")
 
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/kiln)
-configure_package_config_file(cmake/kiln-config.cmake.in ${CMAKE_BINARY_DIR}/kiln-config.cmake INSTALL_DESTINATION ${package})
+configure_package_config_file(cmake/kiln-config.cmake.in ${CMAKE_BINARY_DIR}/kiln-config.cmake INSTALL_DESTINATION ${package}
+  PATH_VARS CMAKE_INSTALL_INCLUDEDIR)
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/kiln-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(EXPORT kiln NAMESPACE kiln:: FILE kiln-targets.cmake DESTINATION ${package})
 install(FILES ${CMAKE_BINARY_DIR}/kiln-config.cmake ${CMAKE_BINARY_DIR}/kiln-config-version.cmake DESTINATION ${package})

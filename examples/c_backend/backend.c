@@ -66,10 +66,14 @@ static int compile(const char* compiler, const char* source, const char* library
 }
 
 static KilnError* compile_artifacts(KilnString compiler, KilnArtifacts* artifacts, KilnResult* result) {
-  char folder[] = "/tmp/tinyc-XXXXXX", source[64], library[64], name[256] = "cc", message[320];
+  char folder[200], source[220], library[220], name[256] = "cc", message[320];
+  const char* parent = getenv("TMPDIR");
+  if (snprintf(folder, sizeof folder, "%s/tinyc-XXXXXX", parent ? parent : "/tmp") >= (int)sizeof folder) {
+    return fail(KILN_IO, "the name of the folder for temporary files is too long", "TMPDIR");
+  }
   if (compiler.size >= sizeof name) return fail(KILN_INVALID_ARGUMENT, "the compiler's name is too long", "attribute 'compiler'");
   if (compiler.size > 0) snprintf(name, sizeof name, "%.*s", (int)compiler.size, compiler.data);
-  if (!mkdtemp(folder)) return fail(KILN_IO, "cannot make a temporary folder", "/tmp");
+  if (!mkdtemp(folder)) return fail(KILN_IO, "cannot make a temporary folder", folder);
   snprintf(source, sizeof source, "%s/kernels.c", folder);
   snprintf(library, sizeof library, "%s/kernels.so", folder);
   KilnError* error = NULL;

@@ -53,6 +53,7 @@ Result<std::vector<Choice>> choices(const ConformanceArgs& a) {
   std::vector<Choice> found;
   std::vector<std::string> known;
   std::vector<Error> failures;
+  std::string rejected;  // a target that the codegen of that name does not accept
   for (const std::string& kind : a.target.empty() ? kinds_for(a.codegen) : std::vector<std::string>{a.target}) {
     auto target = Target::parse(kind);
     if (!target) return target.error();
@@ -60,6 +61,7 @@ Result<std::vector<Choice>> choices(const ConformanceArgs& a) {
     failures.insert(failures.end(), e.load_failures.begin(), e.load_failures.end());
     for (const Candidate& c : e.candidates) {
       known.push_back(c.name);
+      if (!c.matches && c.name == a.codegen) rejected = kind;
       if (!c.matches || (!a.codegen.empty() && c.name != a.codegen)) continue;
       Choice choice = choice_of(*target, kind, *c.codegen);
       if (a.codegen.empty() && !choice.can_run) continue;
@@ -69,6 +71,10 @@ Result<std::vector<Choice>> choices(const ConformanceArgs& a) {
   }
   if (!found.empty()) return found;
   if (!failures.empty()) return failures[0];
+  if (!rejected.empty()) {
+    return Error{Code::kNoCodegen, "device codegen '" + a.codegen + "' does not accept the target '" + rejected + "'", "",
+                 "--target gives one that it accepts"};
+  }
   std::string hint = "available: " + (known.empty() ? "<none>" : fmt::format("{}", fmt::join(known, ", ")));
   if (a.codegen.empty()) return Error{Code::kNoCodegen, "no device codegen can run here", "", hint};
   return Error{Code::kNoCodegen, "no device codegen '" + a.codegen + "'", "", hint + "; --target says for which target"};

@@ -30,6 +30,7 @@ class Examples(unittest.TestCase):
         cls.folder = tempfile.TemporaryDirectory()
         cls.prefix = os.path.join(cls.folder.name, "kiln")
         run("cmake", "--install", BUILD, "--prefix", cls.prefix)
+        run("cmake", "--install", BUILD, "--prefix", cls.prefix, "--component", "python")
         cls.path = os.path.join(cls.prefix, "bin") + os.pathsep + os.environ["PATH"]
 
     @classmethod
@@ -75,11 +76,16 @@ class Examples(unittest.TestCase):
     def test_python_only(self):
         backends = os.path.join(ROOT, "examples/python_backend")
         log = os.path.join(self.folder.name, "build.log")
-        env = {"KILN_BACKEND_PATH": backends, "PYTHONPATH": os.path.join(BUILD, "python")}
+        env = {"KILN_BACKEND_PATH": backends, "PYTHONPATH": os.path.join(self.prefix, "python")}
         kiln = (sys.executable, "-m", "kiln")
         self.assertIn("1 passed, 0 failed", run(*kiln, "run", GEMM, "--target", f"pyc -log={log}", **env))
         with open(log, encoding="utf-8") as f:
             self.assertRegex(f.read(), r"^\w+: \d+\.\d ms\n$")
+        conforms = run(*kiln, "conformance", "pyc", "--target", f"pyc -log={log}", "--filter", "add_float32", **env)
+        self.assertRegex(conforms, r"\n[1-9]\d* passed, 0 failed, \d+ skipped\n$")
+        refused = subprocess.run([*kiln, "conformance", "pyc"], capture_output=True, text=True, env={**os.environ, **env})
+        self.assertEqual(refused.returncode, 1)
+        self.assertIn("device codegen 'pyc' does not accept the target 'pyc'", refused.stderr)
         self.assertIn("rejects pyc", run(*kiln, "resolve", "pyc", "--explain", status=1, **env))
         alone = subprocess.run(["kiln", "resolve", "pyc"], capture_output=True, text=True, env={**os.environ, "PATH": self.path, **env})
         self.assertEqual(alone.returncode, 1)
