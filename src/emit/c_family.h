@@ -27,9 +27,9 @@ struct Dialect {
   Text (*call)(CFamily&, const ir::Call&);  // an operator that is not printed as name(args)
   void (*alloc)(CFamily&, const ir::AllocBuffer&);
   void (*assertion)(CFamily&, const ir::Assert&);
-  void (*before_loop)(CFamily&, const ir::For&);           // pragmas
-  void (*attr)(CFamily&, const ir::Attr&);                 // prints the body too
-  std::string (*evaluate)(CFamily&, const ir::Evaluate&);  // the statement, or "" for name(args);
+  void (*before_loop)(CFamily&, const ir::For&);                          // pragmas
+  void (*attr)(CFamily&, const ir::Attr&);                                // prints the body too
+  std::string (*evaluate)(CFamily&, const ir::Evaluate&);                 // the statement, or "" for name(args);
   std::string (*thread_index)(CFamily&, std::string_view tag) = nullptr;  // value of "threadIdx.x", ...; null: there is one thread, 0
 };
 

@@ -21,13 +21,13 @@ const ir::Function* flatten_indices(Arena& arena, const ir::Function* f);
 // array in scope "local". Parameters are taken to be aligned to the widest access.
 const ir::Function* vector_accesses(Arena& arena, const ir::Function* f, const Features& features);
 
-// No expression has lanes any more, but in an Attr "kiln.vector_access": a vector statement becomes a loop over its lanes, a vector variable
-// an array in scope "local".
+// No expression has lanes any more, but in an Attr "kiln.vector_access": a vector statement becomes a loop over its lanes, a vector
+// variable an array in scope "local".
 const ir::Function* split_vectors(Arena& arena, const ir::Function* f);
 
 // Let expressions, atomic updates (tl.atomic_*, tirx.atomic_add) and lazy expressions that contain one become statements before the
-// statement that uses them. Atomic updates become plain ones, inside an Attr "kiln.atomic" when they are in a parallel loop; where the target
-// has atomics they stay as they are.
+// statement that uses them. Atomic updates become plain ones, inside an Attr "kiln.atomic" when they are in a parallel loop; where the
+// target has atomics they stay as they are.
 const ir::Function* hoist_effects(Arena& arena, const ir::Function* f, const Features& features);
 
 // Arithmetic and math on formats that the target only stores (Features::float16_arithmetic, bfloat16_arithmetic; float8 never has

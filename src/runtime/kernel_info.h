@@ -30,7 +30,7 @@ struct KernelInfo {
   CallConvention convention = CallConvention::kPlain;
   std::vector<KernelParam> params;         // in the kernel's order; the packed convention's are its own four
   std::vector<std::string> launch_params;  // tags of the launch values that follow the arguments ("blockIdx.x", ...); none on a CPU
-  std::string entry = {};   // what a compiled library calls it; empty: kiln_entry_<index>, or the symbol where the convention is packed
+  std::string entry = {};  // what a compiled library calls it; empty: kiln_entry_<index>, or the symbol where the convention is packed
 };
 
 struct Source {
