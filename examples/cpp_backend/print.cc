@@ -24,27 +24,25 @@ constexpr std::pair<DataType, const char*> kTypes[] = {{kBool, "bool"},       {k
                                                        {kUInt32, "uint32_t"}, {kUInt64, "uint64_t"}, {kFloat32, "float"},
                                                        {kFloat64, "double"}};
 
-// The C function for an operator on float64; on float32 it has the suffix f. Null: C has none.
-const char* function_of(Op op) {
-  switch (op) {
-    case Op::tirx_exp: return "exp";
-    case Op::tirx_log: return "log";
-    case Op::tirx_sqrt: return "sqrt";
-    case Op::tirx_tanh: return "tanh";
-    case Op::tirx_fabs: return "fabs";
-    default: return nullptr;
-  }
+// C functions by operator, as they are called on float64; on float32 they have the suffix f.
+constexpr std::pair<Op, const char*> kFunctions[] = {
+    {Op::tirx_exp, "exp"}, {Op::tirx_log, "log"}, {Op::tirx_sqrt, "sqrt"}, {Op::tirx_tanh, "tanh"}, {Op::tirx_fabs, "fabs"}};
+
+// What no variable may be called: C's keywords, and names that the text uses itself.
+std::set<std::string, std::less<>> reserved_names() {
+  std::istringstream words(R"(args auto bool break case char const continue default do double else enum extern false float for goto if
+      inline int long main register return restrict short signed sizeof static struct switch true typedef union unsigned void volatile while
+      NAN INFINITY)");
+  std::set<std::string, std::less<>> names{std::istream_iterator<std::string>(words), {}};
+  for (const auto& [op, name] : kFunctions) names.insert({name, std::string(name) + "f"});
+  return names;
 }
 
-// Names that the text uses itself, and C's keywords.
-std::set<std::string, std::less<>> reserved_names() {
-  std::istringstream words(
-      "args auto bool break case char const continue default do double else enum extern false float for goto if inline int long main "
-      "register "
-      "return restrict short signed sizeof static struct switch true typedef union unsigned void volatile while NAN INFINITY exp expf log "
-      "logf "
-      "sqrt sqrtf tanh tanhf fabs fabsf");
-  return {std::istream_iterator<std::string>(words), {}};
+const char* function_of(Op op) {
+  for (const auto& [row, name] : kFunctions) {
+    if (row == op) return name;
+  }
+  return nullptr;
 }
 
 const char* type_name(DataType t) {

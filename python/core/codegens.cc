@@ -50,8 +50,13 @@ Result<Module> PythonFunction::operator()(const IRModule& module, const Target& 
   if (!python_runs())
     return Error{Code::kUnsupported, "device codegen '" + name + "' belongs to a Python interpreter that has ended", "", ""};
   nb::gil_scoped_acquire acquire;
-  nb::object result = nb::handle(function)(nb::cast(module), nb::cast(target));
-  return module_of(result, "device codegen '" + name + "'");
+  try {
+    nb::object result = nb::handle(function)(nb::cast(module), nb::cast(target));
+    return module_of(result, "device codegen '" + name + "'");
+  } catch (const nb::python_error& e) {
+    if (e.matches(hooks().error)) return error_of(e);
+    throw;
+  }
 }
 
 static bool ask(PyObject* predicate, nb::handle target) {

@@ -32,7 +32,31 @@ std::string describe(const nb::python_error& error) {
   return what.empty() ? name : name + ": " + what;
 }
 
+// The last KilnError of a callback on this thread; owned, and never released after the interpreter's end.
+static thread_local PyObject* passing_error = nullptr;
+
+static Code code_of(const std::string& name) {
+  for (int i = 0; i < static_cast<int>(Code::kInternal); ++i) {
+    if (code_name(static_cast<Code>(i)) == name) return static_cast<Code>(i);
+  }
+  return Code::kInternal;
+}
+
+Error error_of(const nb::python_error& raised) {
+  nb::handle e = raised.value();
+  auto field = [&](const char* name) { return nb::cast<std::string>(nb::str(e.attr(name))); };
+  Error error{code_of(field("code")), nb::cast<std::string>(nb::str(e)), field("place"), field("hint")};
+  Py_XDECREF(std::exchange(passing_error, nb::borrow(e).release().ptr()));
+  return error;
+}
+
 void raise(const Error& error, nb::handle cause) {
+  if (nb::object passing = nb::steal(std::exchange(passing_error, nullptr)); passing.is_valid()) {
+    if (nb::cast<std::string>(nb::str(passing)) == error.message) {
+      PyErr_SetObject(passing.type().ptr(), passing.ptr());
+      throw nb::python_error();
+    }
+  }
   nb::object e = hooks().error(text(error.message), text(code_name(error.code)), text(error.place), text(error.hint));
   if (cause.is_valid()) PyException_SetCause(e.ptr(), nb::borrow(cause).release().ptr());
   PyErr_SetObject(e.type().ptr(), e.ptr());

@@ -324,3 +324,31 @@ def test_stubs_and_extension_agree():
 def test_config_names_folders_of_the_package():
     done = subprocess.run([sys.executable, "-m", "kiln.config", "--libdir"], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0 and done.stdout.strip().endswith(os.path.join("kiln", "lib"))
+
+
+def test_a_refusal_in_python_is_one_of_kiln(kind, tmp_path):
+    refusal = kiln.KilnError("no float32 here", code="unsupported", place="gemm.py:3", hint="use int32")
+
+    def refuse(mod, target):
+        raise refusal
+
+    dc.register_device_codegen(kind, record(build=refuse))
+    with pytest.raises(kiln.KilnError) as error:
+        kiln.build(MODULE, target=kind)
+    assert error.value is refusal
+    with pytest.raises(kiln.KilnError) as error:  # another error, later, is not that object
+        kiln.build(MODULE, target="no_such_kind")
+    assert error.value.code == "unknown_target"
+
+    (tmp_path / "refuser.py").write_text(
+        "import kiln\nfrom kiln import device_codegen as dc\n"
+        "def refuse(mod, target):\n    raise kiln.KilnError('no float32 here', code='unsupported', place='gemm.py:3', hint='use int32')\n"
+        "dc.register_device_codegen('refuser', dc.DeviceCodegen('refuser', build=refuse, build_without_compile=refuse))\n"
+    )
+    (tmp_path / "manifest.json").write_text('{"name": "refuser", "kinds": ["refuser"], "description": "", "python": "refuser"}')
+    environment = {**os.environ, "KILN_BACKEND_PATH": str(tmp_path)}
+    command = [sys.executable, "-m", "kiln"]
+    done = subprocess.run([*command, "build", MODULE, "--target", "refuser"], env=environment, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (1, "kiln: error: gemm.py:3: no float32 here (use int32)\n")
+    done = subprocess.run([*command, "conformance", "refuser", "--filter", "add_float32"], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0 and done.stdout.endswith("0 passed, 0 failed, 11 skipped\n")
