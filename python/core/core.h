@@ -48,8 +48,8 @@ auto without_gil(F f) {
   return f();
 }
 
-// A kiln.KilnError that a callback raised, as an Error: so a codegen in Python refuses as one in C++ does. The first raise() of an equal error on
-// this thread raises the very object again.
+// A kiln.KilnError that a callback raised, as an Error: so a codegen in Python refuses as one in C++ does. The first raise() of an equal
+// error on this thread raises the very object again.
 Error error_of(const nb::python_error& raised);
 // Throws a kiln.KilnError, with `cause` as its __cause__.
 [[noreturn]] void raise(const Error& error, nb::handle cause = {});
