@@ -68,10 +68,11 @@ static bool ask(PyObject* predicate, nb::handle target) {
 
 bool PythonPredicate::operator()(const Target& target) const {
   const Resolution* current = Resolution::innermost;
-  if (current && current->target == &target) return ask(function, current->object);  // which holds the GIL
+  bool same = current && current->target == &target;
+  if (same && PyGILState_Check()) return ask(function, current->object);
   if (!python_runs()) return false;
-  nb::gil_scoped_acquire acquire;
-  return ask(function, nb::cast(target));
+  nb::gil_scoped_acquire acquire;  // C++ asks, or a predicate asked about its own target through C++
+  return ask(function, same ? nb::borrow(current->object) : nb::cast(target));
 }
 
 // ---- records ---------------------------------------------------------------------------------------------------
@@ -99,7 +100,7 @@ static nb::object record_of(const DeviceCodegen* codegen) {
 
 static void register_record(const std::string& kind, nb::object record, bool override) {
   DeviceCodegen codegen;
-  codegen.name = nb::cast<std::string>(record.attr("name"));
+  codegen.name = utf8(nb::object(record.attr("name")));
   nb::object build = record.attr("build"), source = record.attr("build_without_compile"), predicate = record.attr("supports_target");
   if (!build.is_none()) codegen.build = PythonFunction{build.ptr(), codegen.name};
   if (!source.is_none()) codegen.build_without_compile = PythonFunction{source.ptr(), codegen.name};
@@ -236,9 +237,9 @@ void bind_codegens(nb::module_& m) {
   m.def("register", &register_record);
   m.def("register_lazy",
         [](const std::string& kind, const std::string& path) { value_or_raise(register_lazy_device_codegen(kind, path)); });
-  m.def("resolve", &resolve);
-  m.def("allowed", &allowed);
-  m.def("explain", &explain);
+  m.def("resolve", &resolve, nb::arg("target").none());
+  m.def("allowed", &allowed, nb::arg("target").none());
+  m.def("explain", &explain, nb::arg("target").none());
   m.def("call_global", &call_global);
 }
 

@@ -22,6 +22,13 @@ nb::str text(std::string_view utf8) {
   return nb::steal<nb::str>(PyUnicode_DecodeUTF8(utf8.data(), static_cast<Py_ssize_t>(utf8.size()), "replace"));
 }
 
+std::string_view utf8(nb::handle str) {
+  Py_ssize_t size = 0;
+  const char* data = PyUnicode_AsUTF8AndSize(str.ptr(), &size);
+  if (!data) throw nb::python_error();
+  return {data, static_cast<size_t>(size)};
+}
+
 std::string class_name(nb::handle object) { return nb::cast<std::string>(object.type().attr("__name__")); }
 
 std::string describe(const nb::python_error& error) {

@@ -36,6 +36,8 @@ bool python_runs();
 
 // Text of ours as a str; what is no UTF-8 becomes U+FFFD.
 nb::str text(std::string_view utf8);
+// A str's text; one that is no Unicode text (a lone surrogate) is a UnicodeEncodeError.
+std::string_view utf8(nb::handle str);
 // "ValueError: no such thing"
 std::string describe(const nb::python_error& error);
 // "int"

@@ -16,7 +16,7 @@ static TVMFFIObject* handle_of(nb::handle object) {
 }
 
 IRModule ir_module_of(nb::handle object) {
-  if (nb::isinstance<IRModule>(object)) return nb::cast<IRModule>(object);
+  if (nb::isinstance<IRModule>(object) && nb::inst_ready(object)) return nb::cast<IRModule>(object);
   if (!is_tvm_ffi_object(object)) {
     throw nb::type_error(("a module must be a kiln.IRModule or a compiler's IRModule, got " + class_name(object)).c_str());
   }
@@ -25,7 +25,7 @@ IRModule ir_module_of(nb::handle object) {
 }
 
 Result<Module> module_of(nb::handle object, const std::string& who) {
-  if (nb::isinstance<Module>(object)) return nb::cast<Module>(object);
+  if (nb::isinstance<Module>(object) && nb::inst_ready(object)) return nb::cast<Module>(object);
   TVMFFIObject* handle = is_tvm_ffi_object(object) ? handle_of(object) : nullptr;
   if (!handle || !ffi::details::IsObjectInstance<ffi::ModuleObj>(handle->type_index)) {
     return Error{Code::kInvalidArgument, who + " must return a kiln.Module or a tvm_ffi.Module, it returned " + class_name(object), "", ""};
@@ -40,7 +40,10 @@ static Module build(nb::handle module, nb::handle target, nb::handle codegen, bo
   IRModule ir = ir_module_of(module);
   driver::BuildOptions options;
   if (!target.is_none()) options.parsed_target = as_target(target_object(target));
-  if (!codegen.is_none()) options.codegen = nb::cast<std::string>(codegen);
+  if (!codegen.is_none()) {
+    if (!PyUnicode_Check(codegen.ptr())) throw nb::type_error(("codegen must be a str or None, got " + class_name(codegen)).c_str());
+    options.codegen = utf8(codegen);
+  }
   options.compile = compile;
   return value_or_raise(without_gil([&] { return driver::build(ir, options); })).module;
 }

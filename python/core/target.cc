@@ -43,7 +43,7 @@ static nb::object from_text(nb::handle object) {
   PyObject* hit = PyDict_GetItemWithError(cache.ptr(), object.ptr());
   if (hit) return nb::borrow(hit);
   if (PyErr_Occurred()) throw nb::python_error();
-  nb::object target = nb::cast(value_or_raise(Target::parse(nb::cast<std::string_view>(object))));
+  nb::object target = nb::cast(value_or_raise(Target::parse(utf8(object))));
   if (cache.size() >= kCacheSize) cache.clear();
   cache[object] = target;
   return target;
@@ -80,9 +80,14 @@ static nb::object from_live(nb::handle object) {
 
 nb::object target_object(nb::handle object) {
   PyTypeObject* type = Py_TYPE(object.ptr());
-  if (reinterpret_cast<PyObject*>(type) == target_type().ptr()) return nb::borrow(object);
+  if (reinterpret_cast<PyObject*>(type) == target_type().ptr()) {
+    if (!nb::inst_ready(object)) throw nb::type_error("a kiln.Target was not initialised: it came from __new__ alone");
+    return nb::borrow(object);
+  }
   if (type == &PyUnicode_Type) return from_text(object);
-  if (type == caches().live_type) return from_live(object);
+  if (type == caches().live_type) {
+    if (nb::object target = from_live(object); target.is_valid()) return target;
+  }
   if (nb::isinstance<Target>(object)) return nb::borrow(object);
   if (PyUnicode_Check(object.ptr())) return from_text(nb::str(object));
   if (PyDict_Check(object.ptr())) {

@@ -8,7 +8,7 @@ import json
 import os
 import sys
 
-_loaded: set[str] = set()
+_loaded: set[str] = set()  # modules that were imported for Kiln, not before by someone else
 
 
 class _OnPath:
@@ -27,14 +27,25 @@ class _OnPath:
 
 
 def import_backend(module: str, folder: str) -> None:
-    """Imports a backend; one that was loaded before runs again."""
+    """Imports a backend; one that was loaded before runs again, with the modules below it. One that fails leaves none of them behind."""
+    if module in sys.modules and module not in _loaded:
+        return  # imported by the program: it has registered what it registers
+    before = _take_out(module)
     with _OnPath(folder):
         importlib.invalidate_caches()  # it may have been written a moment ago
-        if module in _loaded and module in sys.modules:
-            importlib.reload(sys.modules[module])
-        else:
+        try:
             importlib.import_module(module)
+        except BaseException:
+            _take_out(module)
+            sys.modules.update(before)
+            raise
     _loaded.add(module)
+
+
+def _take_out(module: str) -> dict[str, object]:
+    """Takes the module and those below it out of sys.modules."""
+    names = [name for name in list(sys.modules) if name == module or name.startswith(module + ".")]
+    return {name: sys.modules.pop(name) for name in names}
 
 
 def can_import(module: str, folder: str) -> bool:
@@ -48,23 +59,29 @@ def can_import(module: str, folder: str) -> bool:
 
 def manifests() -> list[tuple[str, str, str]]:
     """(text, place, source) of the manifest that each entry point of the group `kiln.backends` brings."""
-    from importlib.metadata import entry_points
+    from importlib.metadata import distributions
 
-    if sys.version_info >= (3, 10):
-        points = entry_points(group="kiln.backends")
-    else:
-        points = entry_points().get("kiln.backends", [])
-    return [_manifest(point) for point in sorted(set(points), key=lambda p: (p.name, p.value))]
+    points = set()
+    for distribution in distributions():
+        try:
+            points.update((p.name, p.value) for p in distribution.entry_points if p.group == "kiln.backends")
+        except Exception:  # the metadata of some package is broken; only a group of ours would be our concern
+            continue
+    return [tuple(_printable(field) for field in _manifest(*point)) for point in sorted(points)]
 
 
-def _manifest(point) -> tuple[str, str, str]:
-    source = f"entry point {point.name}"
+def _printable(text: str) -> str:
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _manifest(name: str, value: str) -> tuple[str, str, str]:
+    source = f"entry point {name}"
     try:
-        path = os.path.join(_folder(point.value.partition(":")[0].strip()), "manifest.json")
+        path = os.path.join(_folder(value.partition(":")[0].strip()), "manifest.json")
         with open(path, encoding="utf-8") as file:
             return file.read(), path, source
     except Exception as error:  # whatever a package does wrong is told, and leaves the other entry points alone
-        return "", f"{source} = {point.value}: {error}", source
+        return "", f"{source} = {value}: {error}", source
 
 
 def _folder(module: str) -> str:

@@ -138,6 +138,10 @@ int conformance_verb(const ConformanceArgs& a) {
   if (!a.show.empty()) return show(a);
   auto found = choices(a);
   if (!found) return report(found.error(), a.json);
+  if (!a.markdown.empty() && found->size() > 1) {
+    return report({Code::kInvalidArgument, "--markdown writes the matrix of one codegen, and several can run here", "", "give its NAME"},
+                  a.json);
+  }
   conformance::Counts all;
   bool progress = !a.json && isatty(STDERR_FILENO);
   for (const Choice& choice : *found) {

@@ -77,6 +77,7 @@ Status write_backend(const std::string& name, const fs::path& folder) {
 int new_backend(const std::string& name, const std::string& output, bool json) {
   if (Status s = check_name(name); !s) return report(s.error(), json);
   std::string folder = output.empty() ? name : output;
+  while (folder.size() > 1 && folder.back() == '/') folder.pop_back();
   if (Status s = write_backend(name, folder); !s) return report(s.error(), json);
   if (json) {
     fmt::print("{{\"name\": {}, \"folder\": {}}}\n", quote(name), quote(folder));

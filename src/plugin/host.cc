@@ -197,6 +197,7 @@ Result<Module> module_of(const KilnArtifacts& a) {
 
 KilnError* result_set_artifacts(KilnResult* result, const KilnArtifacts* artifacts) {
   return guarded([&]() -> KilnError* {
+    if (!artifacts) return owned(Code::kInvalidArgument, "the result of a codegen must be artifacts, got a null pointer");
     Result<Module> module = module_of(*artifacts);
     if (!module) return owned(module.error());
     result->module = std::move(*module);
@@ -337,23 +338,33 @@ const KilnHost kHost = {
 
 }  // namespace
 
-Status load(const std::string& path) {
-  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!library) return Error{Code::kIo, dlerror(), "", ""};
-  // Never closed: its codegens may be in use until the process ends.
+static Result<const KilnPlugin*> plugin_of(void* library) {
   auto entry = reinterpret_cast<const KilnPlugin* (*)()>(dlsym(library, "kiln_plugin"));
   if (!entry) {
     return Error{Code::kInvalidArgument, "the library has no function kiln_plugin", "",
                  "include/kiln/abi/plugin.h says what a plug-in exports"};
   }
   const KilnPlugin* plugin = entry();
-  if (!plugin || !has(*plugin, &KilnPlugin::abi_version) || plugin->abi_version != KILN_ABI_VERSION) {
-    std::string version = plugin && has(*plugin, &KilnPlugin::abi_version) ? std::to_string(plugin->abi_version) : "none";
+  bool versioned = plugin && has(*plugin, &KilnPlugin::abi_version);
+  if (!versioned || plugin->abi_version != KILN_ABI_VERSION) {
+    std::string version = versioned ? std::to_string(plugin->abi_version) : "none";
     return Error{Code::kInvalidArgument, "the plug-in has ABI version " + version + ", expected " + std::to_string(KILN_ABI_VERSION), "",
                  "build it with the headers of Kiln " KILN_VERSION};
   }
   if (!has(*plugin, &KilnPlugin::init) || !plugin->init) return Error{Code::kInvalidArgument, "the plug-in has no init function", "", ""};
-  if (KilnError* error = plugin->init(&kHost)) return taken(error);
+  return plugin;
+}
+
+Status load(const std::string& path) {
+  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!library) return Error{Code::kIo, dlerror(), "", ""};
+  Result<const KilnPlugin*> plugin = plugin_of(library);
+  if (!plugin) {
+    dlclose(library);  // so that a library that is built anew at this path is read anew
+    return plugin.error();
+  }
+  // From here on never closed: its codegens may be in use until the process ends.
+  if (KilnError* error = (*plugin)->init(&kHost)) return taken(error);
   return Ok{};
 }
 

@@ -56,6 +56,11 @@ static KilnError* bad_kernel(void* self, const KilnRequest* request, KilnResult*
   return host->result_set_artifacts(result, &artifacts);
 }
 
+static KilnError* no_artifacts(void* self, const KilnRequest* request, KilnResult* result) {
+  (void)self, (void)request;
+  return host->result_set_artifacts(result, NULL);
+}
+
 static KilnError* no_module(void* self, const KilnRequest* request, KilnResult* result) {
   (void)self, (void)request;
   return host->result_set_module(result, NULL);
@@ -86,7 +91,7 @@ static KilnError* init(const KilnHost* table) {
   } codegens[] = {
       {"picky", echo, has_yes},         {"echo", echo, NULL},           {"reprint", reprint, NULL},
       {"refuse", refuse, NULL},         {"nothing", nothing, NULL},     {"bad_binary", bad_binary, NULL},
-      {"bad_kernel", bad_kernel, NULL}, {"no_module", no_module, NULL},
+      {"bad_kernel", bad_kernel, NULL}, {"no_module", no_module, NULL}, {"no_artifacts", no_artifacts, NULL},
   };
   host = table;
   for (size_t i = 0; i < sizeof(codegens) / sizeof(codegens[0]); ++i) {

@@ -352,3 +352,77 @@ def test_a_refusal_in_python_is_one_of_kiln(kind, tmp_path):
     assert (done.returncode, done.stderr) == (1, "kiln: error: gemm.py:3: no float32 here (use int32)\n")
     done = subprocess.run([*command, "conformance", "refuser", "--filter", "add_float32"], env=environment, capture_output=True, text=True)
     assert done.returncode == 0 and done.stdout.endswith("0 passed, 0 failed, 11 skipped\n")
+
+
+def test_what_is_no_target_is_a_type_error(kind):
+    for bad in (kiln.Target.__new__(kiln.Target), None, 3):
+        with pytest.raises(TypeError):
+            dc.resolve_device_codegen(bad)
+    with pytest.raises(ValueError):  # a lone surrogate is no text
+        dc.resolve_device_codegen("\ud800")
+    with pytest.raises(ValueError):
+        dc.register_device_codegen(kind, record("\ud800"))
+
+    class Live:
+        def __init__(self, name, address):
+            self.kind, self.address = types.SimpleNamespace(name=name), address
+
+        def __chandle__(self):
+            return self.address
+
+    dc.register_device_codegen(kind, record())
+    assert dc.allowed_device_codegens_for_target(Live(kind, 64)) == ["a"]
+    with pytest.raises(TypeError, match="a target must be a kiln.Target, a string, a dict or a compiler's Target, got Live"):
+        dc.resolve_device_codegen(Live(None, 128))
+
+
+def test_a_predicate_may_explain_its_own_target(kind):
+    seen = []
+
+    def predicate(target):
+        if not seen:
+            seen.append(None)
+            seen.append(kiln.explain(target)["codegen"])
+        return True
+
+    dc.register_device_codegen(kind, record(supports_target=predicate))
+    assert dc.resolve_device_codegen(kind).name == "a" and seen[1] == "a"
+
+
+def test_a_package_loads_again_with_what_is_below_it(kind, tmp_path, monkeypatch):
+    name = f"package_{kind}"
+    folder = tmp_path / name
+    folder.mkdir()
+    (folder / "codegens.py").write_text(f"from kiln import device_codegen as dc\ndc.register_device_codegen('{kind}', dc.DeviceCodegen('a'))\n")
+    (folder / "__init__.py").write_text("from . import codegens\nraise RuntimeError('not yet')\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    dc.register_lazy_device_codegen(kind, name)
+    with pytest.raises(kiln.KilnError, match="not yet"):
+        dc.resolve_device_codegen(kind)
+    (folder / "__init__.py").write_text("from . import codegens  # mended\n")
+    assert dc.allowed_device_codegens_for_target(kind) == ["a"]
+    dc.register_lazy_device_codegen(kind, name)
+    assert dc.allowed_device_codegens_for_target(kind) == ["a"]
+
+
+def test_a_module_that_the_program_imported_registers_once(kind, tmp_path, monkeypatch):
+    name = f"own_{kind}"
+    (tmp_path / f"{name}.py").write_text(f"from kiln import device_codegen as dc\ndc.register_device_codegen('{kind}', dc.DeviceCodegen('a'))\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    __import__(name)
+    for _ in range(2):
+        dc.register_lazy_device_codegen(kind, name)
+        assert dc.allowed_device_codegens_for_target(kind) == ["a"]
+
+
+def test_broken_metadata_of_another_package_hides_no_backend(tmp_path):
+    for folder, points in (("good-1.dist-info", "[kiln.backends]\ngoodk = good_package\n"), ("bad-1.dist-info", "foo\n\xff")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "METADATA").write_text(f"Name: {folder[:-12]}\nVersion: 1\n")
+        (tmp_path / folder / "entry_points.txt").write_bytes(points.encode("latin-1"))
+    (tmp_path / "good_package").mkdir()
+    (tmp_path / "good_package" / "__init__.py").write_text("")
+    (tmp_path / "good_package" / "manifest.json").write_text('{"name": "goodk", "kinds": ["goodk"], "description": "", "python": "good_package"}')
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])}
+    done = subprocess.run([sys.executable, "-m", "kiln", "list"], env=environment, capture_output=True, text=True)
+    assert "goodk  target kinds: goodk  (entry point goodk" in done.stdout, done.stdout + done.stderr

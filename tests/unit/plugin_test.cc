@@ -83,6 +83,7 @@ TEST_F(PluginTest, BadResultsAreNamed) {
   EXPECT_EQ(lower("nothing").error().message, "device codegen 'nothing' reported success and gave no result");
   EXPECT_THAT(lower("bad_binary").error().message, HasSubstr("kernels.so"));
   EXPECT_EQ(lower("bad_kernel").error().message, "a kernel needs a name and a symbol");
+  EXPECT_EQ(lower("no_artifacts").error().message, "the result of a codegen must be artifacts, got a null pointer");
   EXPECT_EQ(lower("no_module").error().message, "the result of a codegen must be a tvm-ffi module");
 }
 
