@@ -44,7 +44,7 @@ class Target {
   // DLPack's DLDeviceType of the devices that this target's code runs on; kDLExtDev (12) for kinds that only a backend knows.
   int device_type() const;
 
-  // {"kind":"cuda","tag":"","keys":[...],"arch":"sm_90a"}: attributes sorted; parse() reads it back to an equal target.
+  // {"kind":"KIND","tag":"","keys":[...],"arch":"..."}: attributes sorted; parse() reads it back to an equal target.
   std::string to_json() const;
   // "cuda -arch=sm_90a -keys=cuda,gpu"
   std::string to_string() const;

@@ -15,7 +15,7 @@ namespace {
 
 using namespace kiln::cli;
 
-constexpr const char* kVersion = "0.1.0";
+constexpr const char* kVersion = KILN_VERSION;
 
 void add_build(CLI::App& app, BuildArgs& a) {
   CLI::App* c = app.add_subcommand("build", "Lower a module and write the artifact");

@@ -409,7 +409,7 @@ Value ExpressionParser::value() {
     at_ += 3;
     expect("(");
     v = value();
-    if (v.kind == Value::Kind::kString) {  // T.target("cuda")
+    if (v.kind == Value::Kind::kString) {  // T.target("KIND")
       Value key;
       key.kind = Value::Kind::kString, key.string = "kind";
       v.map = b_.list(std::vector<KeyValue>{{key, v}}), v.string = {};

@@ -84,7 +84,7 @@ typedef struct KilnKernel {
 /* What a codegen made, as data. Kiln copies it. */
 typedef struct KilnArtifacts {
   size_t struct_size;
-  KilnString format; /* the source's language, as inspect_source answers to it: "c" */
+  KilnString format; /* the source's language, as inspect_source answers to it */
   KilnString source; /* the device code, for people to read; may be empty */
   KilnString
       entry; /* text that follows `source` only where it is compiled to be loaded: defines a KILN_CALL_POINTERS function for each kernel */
@@ -133,7 +133,7 @@ typedef struct KilnHost {
   /* Loads another backend at the first use of a kind: a shared library's path, a manifest's name, a Python module. */
   KilnError* (*register_lazy_device_codegen)(KilnString target_kind, KilnString import_path);
 
-  /* {"kind":"cuda","tag":"","keys":[...],"arch":"sm_90a"}, attributes sorted. */
+  /* {"kind":"KIND","tag":"","keys":[...],"arch":"..."}, attributes sorted. */
   KilnString (*target_json)(const KilnTarget* target);
   KilnString (*target_kind)(const KilnTarget* target);
   KilnString (*target_attr)(const KilnTarget* target, KilnString name); /* a text attribute; empty when there is none */
@@ -147,8 +147,8 @@ typedef struct KilnHost {
   /* Sets the result to a module made of these artifacts. */
   KilnError* (*result_set_artifacts)(KilnResult* result, const KilnArtifacts* artifacts);
 
-  /* Prints the request's module by the codegen that serves another target ("c", or JSON), without compiling. *out lives until the plug-in's
-   * function that was given the request returns. */
+  /* Prints the request's module by the codegen that serves another target (a kind, or JSON), without compiling. *out lives until the
+   * plug-in's function that was given the request returns. */
   KilnError* (*print)(const KilnRequest* request, KilnString target, const KilnArtifacts** out);
 } KilnHost;
 
