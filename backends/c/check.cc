@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "backends/c/intrinsics.h"
+#include "emit/functions.h"
 #include "emit/names.h"
 #include "ir/rewriter.h"
 
@@ -13,7 +14,7 @@ using namespace ir;
 
 class Checker {
  public:
-  explicit Checker(const Module& module) : module_(module), has_source_(!imported_source(module).empty()) {}
+  explicit Checker(const Module& module) : module_(module), has_source_(!emit::imported_source(module).empty()) {}
 
   std::optional<Error> run() {
     for (const Function* f : module_.functions) {
@@ -248,22 +249,6 @@ class Checker {
 };
 
 }  // namespace
-
-std::string imported_source(const Module& module) {
-  std::string out;
-  for (const Function* f : module.functions) {
-    const Value* v = f->attrs ? f->attrs->find("code_block_source") : nullptr;
-    if (v && v->kind == Value::Kind::kString) out += std::string(v->string) + "\n";
-    visit(
-        f->body,
-        [&](const Stmt* s) {
-          auto* a = s->as<Attr>();
-          if (a && a->key == "pragma_import_c" && a->value->as<StringImm>()) out += std::string(a->value->as<StringImm>()->value) + "\n";
-        },
-        [](const Expr*) {});
-  }
-  return out;
-}
 
 Status check(const Module& module) {
   Checker checker(module);

@@ -9,7 +9,4 @@ namespace kiln::c {
 // The first fault of the module: an operator, dtype, external function or launch form that C on a CPU lacks, with its place.
 Status check(const ir::Module& module);
 
-// The value of an attribute pragma_import_c or code_block_source, which is C text that the module brings along; empty when it has none.
-std::string imported_source(const ir::Module& module);
-
 }  // namespace kiln::c

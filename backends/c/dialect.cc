@@ -1,10 +1,10 @@
 #include "backends/c/dialect.h"
 
-#include <charconv>
 #include <cmath>
 
 #include "backends/c/intrinsics.h"
 #include "base/small_float.h"
+#include "emit/functions.h"
 #include "ir/rewriter.h"
 
 namespace kiln::c {
@@ -19,34 +19,8 @@ namespace {
 // Arrays beyond this size do not go on the stack.
 constexpr int64_t kMaxStackBytes = 64 * 1024;
 
-template <class T>
-std::string shortest(T value) {
-  char buffer[64];
-  auto end = std::to_chars(buffer, buffer + sizeof buffer, value).ptr;
-  std::string text(buffer, end);
-  if (text.find_first_of(".e") == std::string::npos) text += ".0";
-  return text;
-}
-
-std::string hex(uint64_t bits, int digits) {
-  static const char* kDigits = "0123456789ABCDEF";
-  std::string out = "0x";
-  for (int i = digits - 1; i >= 0; --i) out += kDigits[bits >> (4 * i) & 15];
-  return out;
-}
-
-// Elements of the buffer, or null text when a dimension is not constant.
-int64_t constant_elements(const Buffer* b) {
-  int64_t n = std::max<int>(b->dtype.lanes, 1);
-  for (const Expr* d : b->shape) {
-    auto* i = d->as<IntImm>();
-    if (!i || i->value < 0 || __builtin_mul_overflow(n, i->value, &n)) return -1;
-  }
-  return n;
-}
-
 bool on_stack(const Buffer* b) {
-  int64_t n = constant_elements(b);
+  int64_t n = emit::constant_elements(b);
   return n >= 0 && n <= kMaxStackBytes / b->dtype.element_bytes();
 }
 
@@ -54,7 +28,7 @@ void alloc(CFamily& p, const AllocBuffer& a) {
   const Buffer* b = a.buffer;
   std::string t = p.type(b->dtype.element());
   p.pointees[b->data] = b->dtype.element();
-  int64_t n = constant_elements(b);
+  int64_t n = emit::constant_elements(b);
   if (on_stack(b)) {
     bool large = n * b->dtype.element_bytes() >= 64;
     p.out.line(t + " " + p.names.declare(b->data) + "[" + std::to_string(std::max<int64_t>(n, 1)) + "]" +
@@ -215,11 +189,11 @@ Text call(CFamily& p, const Call& c) {
 }  // namespace
 
 std::string float_literal(DataType t, double value) {
-  if (t.bits <= 16) return hex(encode_float_literal(t, value), t.bits / 4);
+  if (t.bits <= 16) return emit::hex(encode_float_literal(t, value), t.bits / 4);
   if (std::isnan(value)) return "NAN";
-  if (t.bits == 64) return std::isinf(value) ? (value < 0 ? "-INFINITY" : "INFINITY") : shortest(value);
+  if (t.bits == 64) return std::isinf(value) ? (value < 0 ? "-INFINITY" : "INFINITY") : emit::decimal(value);
   auto narrow = static_cast<float>(value);
-  return std::isinf(narrow) ? (value < 0 ? "-INFINITY" : "INFINITY") : shortest(narrow) + "f";
+  return std::isinf(narrow) ? (value < 0 ? "-INFINITY" : "INFINITY") : emit::decimal(narrow) + "f";
 }
 
 bool can_fail(const Stmt* body, const Callees& callees) {

@@ -8,7 +8,7 @@
 #include "backends/c/features.h"
 #include "backends/c/intrinsics.h"
 #include "backends/c/lower.h"
-#include "emit/names.h"
+#include "emit/functions.h"
 #include "ir/rewriter.h"
 #include "legalise/legalise.h"
 
@@ -16,48 +16,12 @@ namespace kiln::c {
 namespace {
 
 using namespace ir;
-
-bool is_kernel(const Function* f) {
-  const Value* global = f->attrs ? f->attrs->find("tirx.is_global_func") : nullptr;
-  return !f->symbol().empty() || (global && (global->boolean || global->integer));
-}
+using emit::is_kernel;
+using emit::Parameter;
 
 bool is_packed(const Function* f) {
   const Value* convention = f->attrs ? f->attrs->find("calling_conv") : nullptr;
   return convention && convention->integer == 1 && f->params.size() == 4;
-}
-
-bool attr_has(const Function* f, std::string_view key, int64_t index) {
-  const Value* list = f->attrs ? f->attrs->find(key) : nullptr;
-  if (!list) return false;
-  for (const Value& v : list->array) {
-    if (v.integer == index) return true;
-  }
-  return false;
-}
-
-bool attr_set(const Function* f, std::string_view key) {
-  const Value* v = f->attrs ? f->attrs->find(key) : nullptr;
-  return v && (v->boolean || v->integer);
-}
-
-// Pointers through which the body writes, or that it hands on as values.
-std::set<const Var*> written_or_escaping(const Function* f) {
-  std::set<const Var*> out;
-  visit(
-      f->body,
-      [&](const Stmt* s) {
-        if (auto* st = s->as<Store>()) out.insert(st->buffer->data);
-      },
-      [&](const Expr* e) {
-        visit(e, [&](const Expr* x) {
-          if (auto* v = x->as<Var>()) out.insert(v);
-          auto* c = x->as<Call>();
-          auto* l = c && !c->args.empty() ? c->args[0]->as<Load>() : nullptr;
-          if (l && (c->op == Op::tirx_address_of || c->op == Op::tl_access_ptr)) out.insert(l->buffer->data);
-        });
-      });
-  return out;
 }
 
 // An int32 result that is 0 wherever the function ends is a status.
@@ -76,62 +40,13 @@ bool returns_only_zero(const Function* f) {
   return zero;
 }
 
-struct Parameter {
-  KernelParam info;
-  std::string type;  // "const float*"
-  bool restricted = false;
-};
-
-// The declared shape, where every view of the pointer agrees on one without strides.
-std::vector<int64_t> declared_shape(const Function* f, const Var* data, DataType element) {
-  std::vector<int64_t> shape;
-  bool first = true, same = true;
-  visit(
-      f->body,
-      [&](const Stmt* s) {
-        auto* d = s->as<DeclBuffer>();
-        if (!d || d->buffer->data != data) return;
-        std::vector<int64_t> here;
-        for (const Expr* e : d->buffer->shape) here.push_back(e->as<IntImm>() ? e->as<IntImm>()->value : -1);
-        same &= (first || here == shape) && d->buffer->dtype == element && d->buffer->strides.empty() && !d->buffer->elem_offset;
-        shape = here, first = false;
-      },
-      [](const Expr*) {});
-  return same ? shape : std::vector<int64_t>{};
-}
-
-std::vector<Parameter> parameters(const Function* f) {
-  std::set<const Var*> written = written_or_escaping(f);
-  std::vector<Parameter> out;
-  for (size_t i = 0; i < f->params.size(); ++i) {
-    const Var* v = f->params[i];
-    Parameter p;
-    p.info.name = v->name;
-    p.info.is_pointer = v->dtype.is_handle();
-    if (p.info.is_pointer) {
-      p.info.dtype = v->pointer ? v->pointer->element.element() : kVoid;
-      bool read_only = attr_has(f, "tl.readonly_param_indices", static_cast<int64_t>(i)) && !written.contains(v);
-      p.info.is_read_only = read_only;
-      p.info.shape = declared_shape(f, v, p.info.dtype);
-      p.type = (read_only ? "const " : "") + type_name(p.info.dtype) + "*";
-      p.restricted =
-          v->pointer && attr_set(f, "tirx.noalias") && !attr_has(f, "tl.non_restrict_params", static_cast<int64_t>(i)) && !is_packed(f);
-    } else {
-      p.info.dtype = v->dtype;
-      p.type = type_name(v->dtype);
-    }
-    out.push_back(std::move(p));
-  }
-  return out;
-}
-
 class ModulePrinter {
  public:
-  explicit ModulePrinter(const Module& module) : module_(module), reserved_(reserved_names()), imported_(imported_source(module)) {}
+  explicit ModulePrinter(const Module& module) : module_(module), reserved_(reserved_names()), imported_(emit::imported_source(module)) {}
 
   Result<Source> print() {
     for (const Function* f : module_.functions) {
-      if (f->attrs && f->attrs->find("code_block_source")) continue;  // its text is in the imported source
+      if (emit::has_imported_body(f)) continue;  // its text is in the imported source
       functions_.push_back(lower(arena_, legalise::legalise(arena_, f, features())));
     }
     name_functions();
@@ -151,24 +66,17 @@ class ModulePrinter {
   // Not a name of C, of a header, of the compiler (two underscores, or one and a capital), or of the entries with their `args`. The packed
   // functions of tile compilers begin with two underscores, by a convention of their own.
   static bool is_free_for_function(std::string_view name) {
-    bool compilers =
-        name.starts_with("__") ? !name.starts_with("__tvm_ffi_") : name.size() > 1 && name[0] == '_' && name[1] >= 'A' && name[1] <= 'Z';
+    bool compilers = emit::is_reserved_to_compiler(name) && !name.starts_with("__tvm_ffi_");
     return !compilers && name != "args" && !name.starts_with("kiln_") && !reserved_names().contains(name);
   }
 
   void name_functions() {
-    std::set<std::string, std::less<>> taken;
+    auto symbols = emit::symbols(functions_, is_free_for_function);
     for (const Function* f : functions_) {
-      std::string name(f->symbol().empty() ? f->name : f->symbol());
-      std::string symbol = emit::is_identifier(name) ? name : emit::identifier(name);
-      std::string base = symbol;
-      if (!is_free_for_function(base)) base = is_free_for_function(symbol + "_kernel") ? symbol + "_kernel" : "kernel_" + symbol;
-      symbol = base;
-      for (int i = 1; taken.contains(symbol) || !is_free_for_function(symbol); ++i) symbol = base + "_" + std::to_string(i);
-      taken.insert(symbol);
+      const std::string& symbol = symbols[std::string(f->name)];
       callees_.by_name[std::string(f->name)] = {symbol, false, f->ret};
+      reserved_.insert(symbol);
     }
-    reserved_.insert(taken.begin(), taken.end());
     // What fails passes it on: as often as there may be calls between functions.
     for (size_t round = 0; round < functions_.size(); ++round) {
       for (const Function* f : functions_) {
@@ -176,7 +84,7 @@ class ModulePrinter {
         if (free_result && can_fail(f->body, callees_)) callees_.by_name[std::string(f->name)].has_status = true;
       }
     }
-    for (const Function* f : functions_) reserve_externals(f);
+    for (const Function* f : functions_) emit::add_externals(f, reserved_);
   }
 
   // A call whose failure could not be told from its value.
@@ -207,26 +115,13 @@ class ModulePrinter {
     return error;
   }
 
-  // A variable must not hide a function of the imported source that is called.
-  void reserve_externals(const Function* f) {
-    visit(
-        f->body, [](const Stmt*) {},
-        [&](const Expr* e) {
-          visit(e, [&](const Expr* x) {
-            auto* c = x->as<Call>();
-            if (c && (c->op == Op::tirx_call_extern || c->op == Op::tirx_call_pure_extern))
-              reserved_.emplace(c->args[0]->as<StringImm>()->value);
-          });
-        });
-  }
-
   std::string result_type(const Function* f) { return callees_.by_name[std::string(f->name)].has_status ? "int32_t" : type_name(f->ret); }
 
   std::string signature(const Function* f, CPrinter* names) {
     std::string text = (is_kernel(f) ? "" : "static ") + result_type(f) + " " + callees_.by_name[std::string(f->name)].symbol + "(";
-    std::vector<Parameter> params = parameters(f);
+    std::vector<Parameter> params = emit::parameters(f);
     for (size_t i = 0; i < params.size(); ++i) {
-      text += (i ? ", " : "") + params[i].type + (params[i].restricted ? " restrict" : "");
+      text += (i ? ", " : "") + params[i].type(type_name) + (params[i].alone && !is_packed(f) ? " restrict" : "");
       if (names) text += " " + names->names.declare(f->params[i]);
     }
     return text + (params.empty() ? "void)" : ")");
@@ -248,7 +143,7 @@ class ModulePrinter {
     p.has_status = callees_.by_name[std::string(f->name)].has_status;
     if (!f->ret.is_void() || p.has_status) p.bare_return = "return 0;";
     p.count_uses(f->body);
-    std::vector<Parameter> params = parameters(f);
+    std::vector<Parameter> params = emit::parameters(f);
     header(f, params, out);
     std::string head = signature(f, &p);
     for (size_t i = 0; i < params.size(); ++i) {
@@ -266,7 +161,7 @@ class ModulePrinter {
 
   // Where the kernel is from and what it takes.
   void header(const Function* f, const std::vector<Parameter>& params, emit::Writer& out) {
-    std::string text = "// " + emit::comment(f->symbol().empty() ? f->name : f->symbol()) + "(";
+    std::string text = "// " + emit::comment(emit::name_of(f)) + "(";
     for (size_t i = 0; i < params.size(); ++i) {
       const KernelParam& k = params[i].info;
       text += (i ? ", " : "") + emit::comment(k.name) + ": " + (k.dtype.is_void() ? "handle" : to_string(k.dtype));
@@ -290,13 +185,15 @@ class ModulePrinter {
 
   void record(const Function* f, std::vector<Parameter> params) {
     KernelInfo k;
-    k.name = f->symbol().empty() ? f->name : f->symbol();
+    k.name = emit::name_of(f);
     k.symbol = callees_.by_name[std::string(f->name)].symbol;
     k.convention = is_packed(f) ? CallConvention::kTvmFfiPacked : CallConvention::kPlain;
-    for (Parameter& p : params) k.params.push_back(std::move(p.info));
     returns_.push_back(result_type(f));
     types_.emplace_back();
-    for (const Parameter& p : params) types_.back().push_back(p.type);
+    for (Parameter& p : params) {
+      types_.back().push_back(p.type(type_name));
+      k.params.push_back(std::move(p.info));
+    }
     kernels_.push_back(std::move(k));
   }
 
@@ -323,21 +220,10 @@ class ModulePrinter {
     return out.take();
   }
 
-  // Identifiers that occur in `text`.
-  static std::set<std::string, std::less<>> words(std::string_view text) {
-    std::set<std::string, std::less<>> out;
-    for (size_t i = 0; i < text.size();) {
-      size_t end = i;
-      while (end < text.size() && emit::is_identifier(std::string("_") + text[end])) ++end;
-      if (end > i) out.emplace(text.substr(i, end - i));
-      i = end > i ? end : i + 1;
-    }
-    return out;
-  }
-
   // The helpers that the text uses and those they need, and their headers.
   std::string assemble(const std::string& body) {
-    std::set<std::string, std::less<>> used = words(body);
+    emit::Names used;
+    emit::add_words(body, used);
     std::set<std::string_view> stems, includes = {"stdbool.h", "stdint.h"};
     const std::vector<Helper>& all = helpers();
     for (auto h = all.rbegin(); h != all.rend(); ++h) {

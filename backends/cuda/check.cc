@@ -5,6 +5,7 @@
 #include "backends/cuda/generated.h"
 #include "backends/cuda/intrinsics.h"
 #include "backends/cuda/lower.h"
+#include "emit/functions.h"
 #include "emit/names.h"
 #include "ir/rewriter.h"
 
@@ -15,12 +16,12 @@ using namespace ir;
 
 class Checker {
  public:
-  Checker(const Module& module, const Arch& arch) : module_(module), arch_(arch), has_source_(!imported_source(module).empty()) {}
+  Checker(const Module& module, const Arch& arch) : module_(module), arch_(arch), has_source_(!emit::imported_source(module).empty()) {}
 
   std::optional<Error> run() {
     for (const Function* f : module_.functions) {
       function_ = f;
-      if (f->attrs && f->attrs->find("code_block_source")) continue;  // its body stands for the text
+      if (emit::has_imported_body(f)) continue;  // its body stands for the text
       dynamic_ = 0;
       for (const Var* p : f->params) type(p->dtype, p->span, "parameter '" + std::string(p->name) + "'");
       visit(
@@ -335,22 +336,6 @@ class Checker {
 };
 
 }  // namespace
-
-std::string imported_source(const Module& module) {
-  std::string out;
-  for (const Function* f : module.functions) {
-    const Value* v = f->attrs ? f->attrs->find("code_block_source") : nullptr;
-    if (v && v->kind == Value::Kind::kString) out += std::string(v->string) + "\n";
-    visit(
-        f->body,
-        [&](const Stmt* s) {
-          auto* a = s->as<Attr>();
-          if (a && a->key == "pragma_import_c" && a->value->as<StringImm>()) out += std::string(a->value->as<StringImm>()->value) + "\n";
-        },
-        [](const Expr*) {});
-  }
-  return out;
-}
 
 Status check(const Module& module, const Arch& arch) {
   Checker checker(module, arch);

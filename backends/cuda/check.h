@@ -10,7 +10,4 @@ namespace kiln::cuda {
 // lacks, with its place.
 Status check(const ir::Module& module, const Arch& arch);
 
-// Text that the module brings along: attributes pragma_import_c and code_block_source; empty when it has none.
-std::string imported_source(const ir::Module& module);
-
 }  // namespace kiln::cuda

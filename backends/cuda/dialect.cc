@@ -1,11 +1,11 @@
 #include "backends/cuda/dialect.h"
 
-#include <charconv>
 #include <cmath>
 
 #include "backends/cuda/generated.h"
 #include "backends/cuda/intrinsics.h"
 #include "base/small_float.h"
+#include "emit/functions.h"
 #include "ir/rewriter.h"
 
 namespace kiln::cuda {
@@ -17,39 +17,17 @@ using emit::Text;
 
 namespace {
 
-template <class T>
-std::string shortest(T value) {
-  char buffer[64];
-  auto end = std::to_chars(buffer, buffer + sizeof buffer, value).ptr;
-  std::string text(buffer, end);
-  if (text.find_first_of(".e") == std::string::npos) text += ".0";
-  return text;
-}
-
-std::string hex(uint64_t bits, int digits) {
-  static const char* kDigits = "0123456789ABCDEF";
-  std::string out = "0x";
-  for (int i = digits - 1; i >= 0; --i) out += kDigits[bits >> (4 * i) & 15];
-  return out;
-}
-
 std::string float_literal(DataType t, double value) {
-  if (t.bits <= 16) return hex(encode_float_literal(t, value), t.bits / 4);
+  if (t.bits <= 16) return emit::hex(encode_float_literal(t, value), t.bits / 4);
   if (t.bits == 64) {
     if (std::isnan(value)) return "__longlong_as_double(0x7FF8000000000000)";
     if (std::isinf(value)) return value < 0 ? "__longlong_as_double(0xFFF0000000000000)" : "__longlong_as_double(0x7FF0000000000000)";
-    return shortest(value);
+    return emit::decimal(value);
   }
   auto narrow = static_cast<float>(value);
   if (std::isnan(narrow)) return "__int_as_float(0x7FFFFFFF)";
   if (std::isinf(narrow)) return narrow < 0 ? "__int_as_float(0xFF800000)" : "__int_as_float(0x7F800000)";
-  return shortest(narrow) + "f";
-}
-
-int64_t elements(const Buffer* b) {
-  int64_t n = std::max<int>(b->dtype.lanes, 1);
-  for (const Expr* d : b->shape) n *= d->as<IntImm>() ? d->as<IntImm>()->value : 1;
-  return std::max<int64_t>(n, 1);
+  return emit::decimal(narrow) + "f";
 }
 
 void alloc(CFamily& p, const AllocBuffer& a) {
@@ -61,7 +39,7 @@ void alloc(CFamily& p, const AllocBuffer& a) {
     return p.out.line(t + "* const " + p.names.declare(b->data) + " = " + value + ";");
   }
   bool shared = b->scope().starts_with("shared");
-  int64_t n = elements(b);
+  int64_t n = std::max<int64_t>(emit::constant_elements(b), 1);
   // Shared memory is accessed in the widest words, registers of small elements and those behind a vector access in words too.
   int64_t bytes = n * b->dtype.element_bytes(), wide = 1;
   while (wide < 16 && bytes % (2 * wide) == 0) wide *= 2;

@@ -6,7 +6,7 @@
 #include "backends/cuda/dialect.h"
 #include "backends/cuda/intrinsics.h"
 #include "backends/cuda/lower.h"
-#include "emit/names.h"
+#include "emit/functions.h"
 #include "ir/rewriter.h"
 #include "legalise/legalise.h"
 
@@ -14,72 +14,7 @@ namespace kiln::cuda {
 namespace {
 
 using namespace ir;
-
-bool is_kernel(const Function* f) {
-  const Value* global = f->attrs ? f->attrs->find("tirx.is_global_func") : nullptr;
-  return !f->symbol().empty() || (global && (global->boolean || global->integer));
-}
-
-bool attr_has(const Function* f, std::string_view key, int64_t index) {
-  const Value* list = f->attrs ? f->attrs->find(key) : nullptr;
-  if (!list) return false;
-  return std::any_of(list->array.begin(), list->array.end(), [&](const Value& v) { return v.integer == index; });
-}
-
-bool attr_set(const Function* f, std::string_view key) {
-  const Value* v = f->attrs ? f->attrs->find(key) : nullptr;
-  return v && (v->boolean || v->integer);
-}
-
-// Pointers through which the body writes, or that it hands on as values.
-std::set<const Var*> written_or_escaping(const Function* f) {
-  std::set<const Var*> out;
-  visit(
-      f->body,
-      [&](const Stmt* s) {
-        if (auto* st = s->as<Store>()) out.insert(st->buffer->data);
-      },
-      [&](const Expr* e) {
-        visit(e, [&](const Expr* x) {
-          if (auto* v = x->as<Var>()) out.insert(v);
-          auto* c = x->as<Call>();
-          auto* l = c && !c->args.empty() ? c->args[0]->as<Load>() : nullptr;
-          if (l && (c->op == Op::tirx_address_of || c->op == Op::tl_access_ptr)) out.insert(l->buffer->data);
-        });
-      });
-  return out;
-}
-
-struct Parameter {
-  KernelParam info;
-  std::string type;  // "const float* __restrict__"
-  bool tensor_map = false;
-};
-
-std::vector<Parameter> parameters(const Function* f) {
-  std::set<const Var*> written = written_or_escaping(f);
-  std::vector<Parameter> out;
-  for (size_t i = 0; i < f->params.size(); ++i) {
-    const Var* v = f->params[i];
-    Parameter p;
-    p.info.name = v->name;
-    p.info.dtype = v->dtype;
-    p.type = type_name(v->dtype);
-    p.tensor_map = v->pointer && v->pointer->scope == "grid_constant";
-    if (p.tensor_map) {
-      p.type = "const __grid_constant__ tensor_map";
-    } else if (v->dtype.is_handle()) {
-      p.info.is_pointer = true;
-      p.info.dtype = v->pointer ? v->pointer->element.element() : kVoid;
-      p.info.is_read_only = attr_has(f, "tl.readonly_param_indices", static_cast<int64_t>(i)) && !written.contains(v);
-      p.type = (p.info.is_read_only ? "const " : "") + type_name(p.info.dtype) + "*";
-      bool alone = v->pointer && attr_set(f, "tirx.noalias") && !attr_has(f, "tl.non_restrict_params", static_cast<int64_t>(i));
-      if (alone) p.type += " __restrict__";
-    }
-    out.push_back(std::move(p));
-  }
-  return out;
-}
+using emit::is_kernel;
 
 // What the launch is made for; 0 for extents that are not constant.
 struct Launch {
@@ -115,12 +50,12 @@ Launch launch_of(const Function* f) {
 class ModulePrinter {
  public:
   ModulePrinter(const Module& module, const Arch& arch)
-      : module_(module), arch_(arch), reserved_(reserved_names()), imported_(imported_source(module)) {}
+      : module_(module), arch_(arch), reserved_(reserved_names()), imported_(emit::imported_source(module)) {}
 
   Source print() {
     for (const Function* f : module_.functions) {
-      if (f->attrs && f->attrs->find("code_block_source")) {
-        record(f, std::string(f->symbol().empty() ? f->name : f->symbol()));
+      if (emit::has_imported_body(f)) {
+        record(f, std::string(emit::name_of(f)));
         continue;  // its text is in the imported source
       }
       functions_.push_back(lower(arena_, legalise::legalise(arena_, prepare(arena_, f), features())));
@@ -139,36 +74,12 @@ class ModulePrinter {
   }
 
  private:
-  static bool is_free(const std::string& name) {
-    bool compilers = name.starts_with("__") || (name.size() > 1 && name[0] == '_' && name[1] >= 'A' && name[1] <= 'Z');
-    return !compilers && !reserved_names().contains(name);
-  }
+  static bool is_free(std::string_view name) { return !emit::is_reserved_to_compiler(name) && !reserved_names().contains(name); }
 
   void name_functions() {
-    std::set<std::string, std::less<>> taken;
-    for (const Function* f : functions_) {
-      std::string base = emit::identifier(f->symbol().empty() ? f->name : f->symbol());
-      if (!is_free(base)) base = is_free(base + "_kernel") ? base + "_kernel" : "kernel_" + base;
-      std::string symbol = base;
-      for (int i = 1; taken.contains(symbol) || !is_free(symbol); ++i) symbol = base + "_" + std::to_string(i);
-      taken.insert(symbol);
-      symbols_[std::string(f->name)] = symbol;
-      reserve_externals(f);
-    }
-    reserved_.insert(taken.begin(), taken.end());
-  }
-
-  // A variable must not hide a function of the imported source that is called.
-  void reserve_externals(const Function* f) {
-    visit(
-        f->body, [](const Stmt*) {},
-        [&](const Expr* e) {
-          visit(e, [&](const Expr* x) {
-            auto* c = x->as<Call>();
-            if (c && (c->op == Op::tirx_call_extern || c->op == Op::tirx_call_pure_extern))
-              reserved_.emplace(c->args[0]->as<StringImm>()->value);
-          });
-        });
+    symbols_ = emit::symbols(functions_, is_free);
+    for (const auto& [name, symbol] : symbols_) reserved_.insert(symbol);
+    for (const Function* f : functions_) emit::add_externals(f, reserved_);
   }
 
   std::string signature(const Function* f, CudaPrinter* p) {
@@ -185,9 +96,11 @@ class ModulePrinter {
       if (launch.threads > 0) text += "__launch_bounds__(" + std::to_string(launch.threads) + blocks + ") ";
     }
     text += symbols_[std::string(f->name)] + "(";
-    std::vector<Parameter> params = parameters(f);
+    std::vector<emit::Parameter> params = emit::parameters(f);
     for (size_t i = 0; i < params.size(); ++i) {
-      text += (i ? ", " : "") + params[i].type;
+      bool tensor_map = !params[i].info.is_pointer && params[i].info.dtype.is_handle();
+      text += (i ? ", " : "") + (tensor_map ? "const __grid_constant__ tensor_map" : params[i].type(type_name));
+      if (params[i].alone) text += " __restrict__";
       if (p) text += " " + p->names.declare(f->params[i]);
     }
     return text + ")";
@@ -212,7 +125,7 @@ class ModulePrinter {
     std::string swizzle = launch_of(f).swizzle;
     p.swizzled = !swizzle.empty();
     std::string head = signature(f, &p);
-    std::vector<Parameter> params = parameters(f);
+    std::vector<emit::Parameter> params = emit::parameters(f);
     out.open(head);
     p.names.push();
     for (size_t i = 0; i < params.size(); ++i) {
@@ -228,24 +141,14 @@ class ModulePrinter {
 
   void record(const Function* f, const std::string& symbol) {
     KernelInfo k;
-    k.name = f->symbol().empty() ? f->name : f->symbol();
+    k.name = emit::name_of(f);
     k.symbol = symbol;
-    for (Parameter& p : parameters(f)) k.params.push_back(std::move(p.info));
+    for (emit::Parameter& p : emit::parameters(f)) k.params.push_back(std::move(p.info));
     const Value* launch = f->attrs ? f->attrs->find("tirx.kernel_launch_params") : nullptr;
     if (launch) {
       for (const Value& v : launch->array) k.launch_params.emplace_back(v.string);
     }
     kernels_.push_back(std::move(k));
-  }
-
-  // Identifiers that occur in `text`.
-  static void words(std::string_view text, std::set<std::string, std::less<>>& out) {
-    for (size_t i = 0; i < text.size();) {
-      size_t end = i;
-      while (end < text.size() && emit::is_identifier(std::string("_") + text[end])) ++end;
-      if (end > i) out.emplace(text.substr(i, end - i));
-      i = end > i ? end : i + 1;
-    }
   }
 
   // Bytes that the tensor copies and matrix descriptors want the start of dynamic shared memory aligned to.
@@ -265,15 +168,15 @@ class ModulePrinter {
   // The helpers that the text uses and those that they need, before it.
   std::string assemble(const std::string& body) {
     std::set<std::string, std::less<>> used;
-    words(body, used);
-    for (const auto& [name, text] : generated_) words(text, used);
+    emit::add_words(body, used);
+    for (const auto& [name, text] : generated_) emit::add_words(text, used);
     std::vector<const Helper*> chosen;
     const std::vector<Helper>& all = helpers();
     for (auto h = all.rbegin(); h != all.rend(); ++h) {
       if (arch_.number < h->first_sm || arch_.number > h->last_sm) continue;
       if (std::none_of(h->names.begin(), h->names.end(), [&](std::string_view n) { return used.contains(n); })) continue;
       chosen.push_back(&*h);
-      words(h->text, used);
+      emit::add_words(h->text, used);
     }
     std::string text = imported_.empty() ? "" : imported_ + "\n";
     for (auto h = chosen.rbegin(); h != chosen.rend(); ++h) text += std::string((*h)->text) + "\n";

@@ -1,5 +1,7 @@
 #include "emit/c_family.h"
 
+#include <charconv>
+
 #include "ir/rewriter.h"
 
 namespace kiln::emit {
@@ -49,7 +51,24 @@ const Expr* promoted(const Expr* e) {
   return from.is_bool() || (from.is_integer() && from.bits < 32) ? c->value : e;
 }
 
+template <class T>
+std::string shortest(T value) {
+  char buffer[64];
+  std::string text(buffer, std::to_chars(buffer, buffer + sizeof buffer, value).ptr);
+  if (text.find_first_of(".e") == std::string::npos) text += ".0";
+  return text;
+}
+
 }  // namespace
+
+std::string decimal(float value) { return shortest(value); }
+std::string decimal(double value) { return shortest(value); }
+
+std::string hex(uint64_t bits, int digits) {
+  std::string out = "0x";
+  for (int i = digits - 1; i >= 0; --i) out += "0123456789ABCDEF"[bits >> (4 * i) & 15];
+  return out;
+}
 
 std::string quoted(std::string_view text) {
   static const char digits[] = "01234567";

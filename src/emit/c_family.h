@@ -79,6 +79,11 @@ class CFamily {
   std::map<const ir::Var*, int> uses_;
 };
 
+// Shortest text that reads as the finite value: "1.0", "1e-05".
+std::string decimal(float value);
+std::string decimal(double value);
+// "0x00FF": the lowest bits in so many digits.
+std::string hex(uint64_t bits, int digits);
 // `text` as a C string literal; bytes outside printable ASCII are octal escapes.
 std::string quoted(std::string_view text);
 // `text` fit for the rest of a // comment: printable ASCII only, no backslash.
