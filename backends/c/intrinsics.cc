@@ -4,75 +4,7 @@
 
 namespace kiln::c {
 
-using ir::Op;
-
 namespace {
-
-constexpr MathFunction kMath[] = {
-    {Op::tirx_acos, "acos", 1},
-    {Op::tirx_acosh, "acosh", 1},
-    {Op::tirx_asin, "asin", 1},
-    {Op::tirx_asinh, "asinh", 1},
-    {Op::tirx_atan, "atan", 1},
-    {Op::tirx_atan2, "atan2", 2},
-    {Op::tirx_atanh, "atanh", 1},
-    {Op::kUnknown, "cbrt", 1},
-    {Op::tirx_ceil, "ceil", 1},
-    {Op::tirx_copysign, "copysign", 2},
-    {Op::tirx_cos, "cos", 1},
-    {Op::tl___cos, "cos", 1},
-    {Op::tirx_cosh, "cosh", 1},
-    {Op::tirx_erf, "erf", 1},
-    {Op::kUnknown, "erfc", 1},
-    {Op::tirx_exp, "exp", 1},
-    {Op::tl___exp, "exp", 1},
-    {Op::tirx_exp10, "exp10_", 1},
-    {Op::tl___exp10, "exp10_", 1},
-    {Op::tirx_exp2, "exp2", 1},
-    {Op::kUnknown, "expm1", 1},
-    {Op::tirx_fabs, "fabs", 1},
-    {Op::kUnknown, "fdim", 2},
-    {Op::tirx_floor, "floor", 1},
-    {Op::tirx_fma, "fma", 3},
-    {Op::tl_fma, "fma", 3},
-    {Op::kUnknown, "fmax", 2},
-    {Op::kUnknown, "fmin", 2},
-    {Op::tirx_fmod, "fmod", 2},
-    {Op::tirx_hypot, "hypot", 2},
-    {Op::tirx_ldexp, "ldexp", 2},
-    {Op::kUnknown, "lgamma", 1},
-    {Op::tirx_log, "log", 1},
-    {Op::tl___log, "log", 1},
-    {Op::tirx_log10, "log10", 1},
-    {Op::tl___log10, "log10", 1},
-    {Op::tirx_log1p, "log1p", 1},
-    {Op::tirx_log2, "log2", 1},
-    {Op::tl___log2, "log2", 1},
-    {Op::tirx_nearbyint, "nearbyint", 1},
-    {Op::tirx_nextafter, "nextafter", 2},
-    {Op::tirx_pow, "pow", 2},
-    {Op::kUnknown, "remainder", 2},
-    {Op::kUnknown, "rint", 1},
-    {Op::tirx_round, "round", 1},
-    {Op::tl_round_ties_away_from_zero, "round", 1},
-    {Op::tirx_rsqrt, "rsqrt_", 1},
-    {Op::tl_ieee_frsqrt, "rsqrt_", 1},
-    {Op::tl_fast_rcp, "rcp_", 1},
-    {Op::tirx_sigmoid, "sigmoid_", 1},
-    {Op::tirx_sin, "sin", 1},
-    {Op::tl___sin, "sin", 1},
-    {Op::tirx_sinh, "sinh", 1},
-    {Op::tirx_sqrt, "sqrt", 1},
-    {Op::tirx_tan, "tan", 1},
-    {Op::tl___tan, "tan", 1},
-    {Op::tirx_tanh, "tanh", 1},
-    {Op::kUnknown, "tgamma", 1},
-    {Op::tirx_trunc, "trunc", 1},
-    {Op::tl_max_nan, "max_nan_", 2},
-    {Op::tl_min_nan, "min_nan_", 2},
-    {Op::tl_max2_nan, "max_nan_", 2},
-    {Op::tl_min2_nan, "min_nan_", 2},
-};
 
 Helper small_float(std::string_view stem, std::string_view text, std::vector<std::string_view> needs, std::vector<std::string_view> names) {
   return {stem, text, std::move(names), std::move(needs), {"math.h", "string.h"}};
@@ -89,28 +21,9 @@ Helper float8(std::string_view stem, std::string_view text) {
 
 }  // namespace
 
-const MathFunction* math_function(Op op) {
-  if (op == Op::kUnknown) return nullptr;
-  for (const MathFunction& f : kMath) {
-    if (f.op == op) return &f;
-  }
-  return nullptr;
-}
-
-const MathFunction* math_function(std::string_view name) {
-  for (const MathFunction& f : kMath) {
-    if (f.name.back() == '_') continue;
-    if (name == f.name || (name.size() == f.name.size() + 1 && name.back() == 'f' && name.starts_with(f.name))) return &f;
-  }
-  if (name == "rsqrt" || name == "rsqrtf") return math_function(Op::tirx_rsqrt);
-  if (name == "exp10" || name == "exp10f") return math_function(Op::tirx_exp10);
-  return nullptr;
-}
-
 std::string spelling(const MathFunction& f, ir::DataType t) {
-  std::string name(f.name);
-  if (name.back() == '_') return name + (t.bits == 64 ? "f64" : "f32");
-  return t.bits == 64 ? name : name + "f";
+  bool helper = f.name == "exp10" || f.name == "rsqrt";  // not in C
+  return helper ? std::string(f.name) + (t.bits == 64 ? "_f64" : "_f32") : emit::common_spelling(f, t);
 }
 
 const std::vector<Helper>& helpers() {
@@ -228,7 +141,7 @@ const std::set<std::string, std::less<>>& reserved_names() {
          {"E", "LOG2E", "LOG10E", "LN2", "LN10", "PI", "PI_2", "PI_4", "1_PI", "2_PI", "2_SQRTPI", "SQRT2", "SQRT1_2"}) {
       for (const char* end : {"", "l"}) names.insert(std::string("M_") + constant + end);
     }
-    for (const MathFunction& f : kMath) {
+    for (const MathFunction& f : emit::math_functions()) {
       for (const char* suffix : {"", "f", "l"}) names.insert(std::string(f.name) + suffix);
     }
     for (const Helper& h : helpers()) names.insert(h.names.begin(), h.names.end());

@@ -6,22 +6,15 @@
 #include <string_view>
 #include <vector>
 
+#include "emit/math_functions.h"
 #include "ir/ir.h"
 
 namespace kiln::c {
 
-// A function of values that exists for float32 and float64. Smaller formats are computed in float32.
-struct MathFunction {
-  ir::Op op;              // kUnknown: reached by its C name only
-  std::string_view name;  // in the C library for float64; with an "f" for float32. One that ends in "_" is a helper: <name>f32, <name>f64
-  int args;
-};
+using emit::math_function;
+using emit::MathFunction;
 
-// The function that an operator stands for, or null.
-const MathFunction* math_function(ir::Op op);
-// The one that a C library name stands for, in any width ("exp", "expf"), or null.
-const MathFunction* math_function(std::string_view extern_name);
-// Its name for float32 or float64.
+// Its name in C for float32 or float64: of the C library or of a helper.
 std::string spelling(const MathFunction& f, ir::DataType t);
 
 // A piece of C that defines helpers.

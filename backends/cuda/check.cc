@@ -127,7 +127,7 @@ class Checker {
   void external(const Call* c) {
     std::string text(text_arg(c, 0));
     if (text.empty()) return fault(c->span, "'" + std::string(c->name) + "' has no function name");
-    if (auto* f = math_function(std::string_view(text))) return math(c, *f, 1);
+    if (auto* f = named_math_function(text)) return math(c, *f, 1);
     if (int n = builtin_function(text); n >= 0) {
       if (c->args.size() != static_cast<size_t>(n) + 1) return fault(c->span, "'" + text + "' takes " + std::to_string(n) + " arguments");
       for (size_t i = 1; i < c->args.size(); ++i) {

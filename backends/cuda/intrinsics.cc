@@ -8,71 +8,6 @@ using ir::Op;
 
 namespace {
 
-constexpr MathFunction kMath[] = {
-    {Op::tirx_acos, "acos", 1},
-    {Op::tirx_acosh, "acosh", 1},
-    {Op::tirx_asin, "asin", 1},
-    {Op::tirx_asinh, "asinh", 1},
-    {Op::tirx_atan, "atan", 1},
-    {Op::tirx_atan2, "atan2", 2},
-    {Op::tirx_atanh, "atanh", 1},
-    {Op::kUnknown, "cbrt", 1},
-    {Op::tirx_ceil, "ceil", 1},
-    {Op::tirx_copysign, "copysign", 2},
-    {Op::tirx_cos, "cos", 1},
-    {Op::tl___cos, "cos", 1, "__cosf"},
-    {Op::tirx_cosh, "cosh", 1},
-    {Op::tirx_erf, "erf", 1},
-    {Op::kUnknown, "erfc", 1},
-    {Op::tirx_exp, "exp", 1},
-    {Op::tl___exp, "exp", 1, "__expf"},
-    {Op::tirx_exp10, "exp10", 1},
-    {Op::tl___exp10, "exp10", 1, "__exp10f"},
-    {Op::tirx_exp2, "exp2", 1},
-    {Op::kUnknown, "expm1", 1},
-    {Op::tirx_fabs, "fabs", 1},
-    {Op::kUnknown, "fdim", 2},
-    {Op::tirx_floor, "floor", 1},
-    {Op::tirx_fma, "fma", 3},
-    {Op::tl_fma, "fma", 3},
-    {Op::kUnknown, "fmax", 2},
-    {Op::kUnknown, "fmin", 2},
-    {Op::tirx_fmod, "fmod", 2},
-    {Op::tirx_hypot, "hypot", 2},
-    {Op::tirx_ldexp, "ldexp", 2},
-    {Op::kUnknown, "lgamma", 1},
-    {Op::tirx_log, "log", 1},
-    {Op::tl___log, "log", 1, "__logf"},
-    {Op::tirx_log10, "log10", 1},
-    {Op::tl___log10, "log10", 1, "__log10f"},
-    {Op::tirx_log1p, "log1p", 1},
-    {Op::tirx_log2, "log2", 1},
-    {Op::tl___log2, "log2", 1, "__log2f"},
-    {Op::tirx_nearbyint, "nearbyint", 1},
-    {Op::tirx_nextafter, "nextafter", 2},
-    {Op::tirx_pow, "pow", 2},
-    {Op::kUnknown, "remainder", 2},
-    {Op::kUnknown, "rint", 1},
-    {Op::tirx_round, "round", 1},
-    {Op::tl_round_ties_away_from_zero, "round", 1},
-    {Op::tirx_rsqrt, "rsqrt", 1},
-    {Op::tl_fast_rcp, "rcp_", 1},
-    {Op::tirx_sigmoid, "sigmoid_", 1},
-    {Op::tirx_sin, "sin", 1},
-    {Op::tl___sin, "sin", 1, "__sinf"},
-    {Op::tirx_sinh, "sinh", 1},
-    {Op::tirx_sqrt, "sqrt", 1},
-    {Op::tirx_tan, "tan", 1},
-    {Op::tl___tan, "tan", 1, "__tanf"},
-    {Op::tirx_tanh, "tanh", 1},
-    {Op::kUnknown, "tgamma", 1},
-    {Op::tirx_trunc, "trunc", 1},
-    {Op::tl_max_nan, "max_nan_", 2},
-    {Op::tl_min_nan, "min_nan_", 2},
-    {Op::tl_max2_nan, "max_nan_", 2},
-    {Op::tl_min2_nan, "min_nan_", 2},
-};
-
 struct Name {
   std::string_view name, math;
 };
@@ -185,35 +120,20 @@ constexpr HelperCall kCalls[] = {
 
 }  // namespace
 
-const MathFunction* math_function(Op op) {
-  if (op == Op::kUnknown) return nullptr;
-  for (const MathFunction& f : kMath) {
-    if (f.op == op) return &f;
-  }
-  return nullptr;
-}
-
-const MathFunction* math_function(std::string_view name) {
+const MathFunction* named_math_function(std::string_view name) {
   for (const Name& half : kHalf) {
-    if (half.name == name) name = half.math;
+    if (half.name == name) return emit::math_function_of_stem(half.math);
   }
-  auto find = [](std::string_view wanted) -> const MathFunction* {
-    for (const MathFunction& f : kMath) {
-      if (!f.fast.empty()) continue;
-      if (wanted == f.name || (wanted.size() == f.name.size() + 1 && wanted.back() == 'f' && wanted.starts_with(f.name))) return &f;
-    }
-    return nullptr;
-  };
-  if (const MathFunction* f = find(name)) return f;
+  if (const MathFunction* f = emit::math_function(name)) return f;
   // Modules name functions of half formats by the same rule where CUDA has none: hpow, herf.
-  return name.starts_with("h") && !name.ends_with("f") ? find(name.substr(1)) : name == "herf" ? find("erf") : nullptr;
+  return name.starts_with("h") && !name.ends_with("f") ? emit::math_function(name.substr(1))
+         : name == "herf"                              ? emit::math_function_of_stem("erf")
+                                                       : nullptr;
 }
 
 std::string spelling(const MathFunction& f, ir::DataType t) {
-  std::string name(f.name);
-  if (name.back() == '_') return name + (t.bits == 64 ? "f64" : "f32");
-  if (t.bits != 64 && !f.fast.empty()) return std::string(f.fast);
-  return t.bits == 64 ? name : name + "f";
+  if (f.is_fast && t.bits != 64) return "__" + std::string(f.name) + "f";
+  return emit::common_spelling(f, t);
 }
 
 int builtin_function(std::string_view name) {
@@ -350,7 +270,7 @@ const std::set<std::string, std::less<>>& reserved_names() {
       for (const char* lanes : {"1", "2", "3", "4"})
         names.insert(std::string(vector) + lanes), names.insert("make_" + std::string(vector) + lanes);
     }
-    for (const MathFunction& f : kMath) {
+    for (const MathFunction& f : emit::math_functions()) {
       for (const char* suffix : {"", "f", "l"}) names.insert(std::string(f.name) + suffix);
     }
     for (const Name& half : kHalf) names.emplace(half.name);

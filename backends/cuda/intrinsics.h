@@ -7,23 +7,17 @@
 #include <vector>
 
 #include "backends/cuda/arch.h"
+#include "emit/math_functions.h"
 #include "ir/ir.h"
 
 namespace kiln::cuda {
 
-// A function of values that exists for float32 and float64. Smaller formats are computed in float32.
-struct MathFunction {
-  ir::Op op;              // kUnknown: reached by its name only
-  std::string_view name;  // for float64; with an "f" for float32. One that ends in "_" is a helper: <name>f32, <name>f64
-  int args;
-  std::string_view fast = {};  // for float32 in place of it: the hardware's approximation
-};
+using emit::math_function;
+using emit::MathFunction;
 
-// The function that an operator stands for, or null.
-const MathFunction* math_function(ir::Op op);
 // The one that a name stands for, in any width ("exp", "expf", "hexp", "__habs"), or null.
-const MathFunction* math_function(std::string_view extern_name);
-// Its name for float32 or float64.
+const MathFunction* named_math_function(std::string_view extern_name);
+// Its name for float32 or float64; the hardware's approximation of a fast one.
 std::string spelling(const MathFunction& f, ir::DataType t);
 
 // Number of arguments of a built-in function that is called by its own name ("__expf"), or -1.

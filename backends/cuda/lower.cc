@@ -124,7 +124,7 @@ class Lowering : public Rewriter {
 
   const Expr* external(const Call* c) {
     auto* name = c->args[0]->as<StringImm>();
-    if (auto* f = math_function(name->value); f && c->args.size() > 1) return math(c, *f, 1);
+    if (auto* f = named_math_function(name->value); f && c->args.size() > 1) return math(c, *f, 1);
     if (name->value == "abs" && c->args.size() == 2) return math(c, *math_function(Op::tirx_fabs), 1);
     if (name->value == "printf") return printf(c);
     if (name->value == "debug_print_var") return debug_print(c, "debug_print_", {});
