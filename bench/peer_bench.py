@@ -1,8 +1,9 @@
 """Import and print against TVM's own, on the same modules in the same run.
 
-    python bench/peer_bench.py build/bench/bench/kiln_bench
+    python bench/peer_bench.py [KILN_BENCH]
 
-Run it with a Python that has apache-tvm 0.27; prints medians and the ratio TVM / Kiln.
+KILN_BENCH is the program of Kiln's own benchmarks, build/bench/bench/kiln_bench by default. Run it with a Python that has apache-tvm 0.27;
+prints medians and the ratio TVM / Kiln.
 """
 import gzip
 import json
@@ -34,9 +35,12 @@ def kiln_ms(bench):
 
 
 def main():
-    import tvm
+    try:
+        import tvm
+    except ImportError as e:
+        return print(f"left out: no Apache TVM to compare with ({e})")
 
-    ours = kiln_ms(sys.argv[1])
+    ours = kiln_ms(sys.argv[1] if len(sys.argv) > 1 else os.path.join(ROOT, "build/bench/bench/kiln_bench"))
     print(f"{'module':34} {'kB':>5} {'step':7} {'TVM ms':>9} {'Kiln ms':>9} {'ratio':>7}")
     for name in MODULES:
         with gzip.open(os.path.join(ROOT, "tests/corpus", name, "device.json.gz")) as f:

@@ -1,4 +1,9 @@
-"""Whole-process time and peak memory of `kiln build`, module file to text. Run with the path of the built command."""
+"""Whole-process time and peak memory of `kiln build`, module file to text.
+
+    python bench/process_bench.py [KILN]
+
+KILN is the command, build/bench/kiln by default.
+"""
 import gzip
 import json
 import os
@@ -36,7 +41,7 @@ def peak_memory(command):
 
 
 def main():
-    kiln = sys.argv[1]
+    kiln = sys.argv[1] if len(sys.argv) > 1 else os.path.join(ROOT, "build/bench/kiln")
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         for name, target in (("corpus/c/gemm_cpu_256", None), ("corpus/c/layernorm_cpu", None), ("corpus_tvm/c/matmul_symbolic", None)):
