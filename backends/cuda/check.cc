@@ -233,7 +233,7 @@ class Checker {
         if (c->args.size() != 2 || c->args[0]->dtype.bits != 16 || c->args[1]->dtype.bits != 16) unsupported_call(c);
         return;
       case Op::tl_ptx_cp_async: {
-        int64_t bytes = int_arg(c, 2);
+        int64_t bytes = copied_bytes(c);
         if (arch_.number < 80) return unsupported_call(c, "it needs sm_80 or newer");
         if (bytes != 4 && bytes != 8 && bytes != 16) unsupported_call(c, "a copy is of 4, 8 or 16 bytes");
         return;

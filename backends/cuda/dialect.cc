@@ -194,7 +194,8 @@ std::string evaluate(CFamily& p, const Evaluate& e) {
     }
     case Op::tl_ptx_cp_async: {
       std::string to = p.str(c->args[0]), from = p.str(c->args[1]);
-      return "cp_async<" + p.str(c->args[2]) + ">(" + to + ", " + from + (c->args.size() > 3 ? ", " + p.str(c->args[3]) : "") + ");";
+      return "cp_async<" + std::to_string(copied_bytes(c)) + ">(" + to + ", " + from +
+             (c->args.size() > 3 ? ", " + p.str(c->args[3]) : "") + ");";
     }
     case Op::tirx_s_tir__cp_async_raw: {
       auto place = [&](size_t i) { return "&" + p.str(c->args[i], Prec::kPostfix) + "[" + p.str(c->args[i + 1]) + "]"; };

@@ -1,5 +1,7 @@
 #include "backends/cuda/generated.h"
 
+#include <algorithm>
+
 namespace kiln::cuda {
 
 using namespace ir;
@@ -12,6 +14,14 @@ std::string_view text_arg(const Call* c, size_t i) {
 int64_t int_arg(const Call* c, size_t i) {
   auto* n = i < c->args.size() ? c->args[i]->as<IntImm>() : nullptr;
   return n ? n->value : -1;
+}
+
+int64_t copied_bytes(const Call* c) {
+  auto* address = c->args.size() > 2 ? c->args[0]->as<Call>() : nullptr;
+  auto* place = address && !address->args.empty() ? address->args[0]->as<Load>() : nullptr;
+  int64_t count = int_arg(c, 2);
+  if (!place || count < 1 || count > 128) return -1;
+  return count * place->buffer->dtype.element_bytes() * std::max<int>(place->buffer->dtype.lanes, 1);
 }
 
 std::string registers(int first, int count) {

@@ -32,6 +32,8 @@ bool is_template_call(const ir::Call* c);
 // The text of argument i, or empty; its integer, or -1.
 std::string_view text_arg(const ir::Call* c, size_t i);
 int64_t int_arg(const ir::Call* c, size_t i);
+// Bytes that tl.ptx_cp_async copies: its argument 2 counts elements of the destination. -1 when the destination is no element's address.
+int64_t copied_bytes(const ir::Call* c);
 // "{%3, %4, %5}"
 std::string registers(int first, int count);
 // `"+f"(d[0]), "+f"(d[1])`

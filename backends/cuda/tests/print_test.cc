@@ -53,6 +53,14 @@ TEST(CudaPrint, RefusesWhatTheArchitectureLacks) {
   EXPECT_THAT(refusal("A_1[tx] = A_1[tx]", "sm_70"), HasSubstr("codegen 'cuda' has no architecture 'sm_70'"));
 }
 
+TEST(CudaPrint, AsynchronousCopiesCountElements) {
+  std::string copy = "T.evaluate(T.ptx_cp_async(T.address_of(A_1[8]), T.address_of(A_1[0]), ";
+  EXPECT_THAT(printed(copy + "8))", "sm_80", "float16"), HasSubstr("cp_async<16>(&"));
+  EXPECT_THAT(printed(copy + "4))", "sm_80", "float32"), HasSubstr("cp_async<16>("));
+  EXPECT_THAT(printed(copy + "4))", "sm_80", "int8"), HasSubstr("cp_async<4>("));
+  EXPECT_THAT(refusal(copy + "8))", "sm_80", "float32"), HasSubstr("a copy is of 4, 8 or 16 bytes"));
+}
+
 TEST(CudaPrint, RefusesTypesAndFunctionsThatCudaLacks) {
   EXPECT_THAT(refusal("A_1[0] = T.Cast(\"float32\", T.Cast(\"int2\", A_1[0]))", "sm_80"), HasSubstr("no type for dtype 'int2'"));
   EXPECT_THAT(refusal("A_1[0] = T.Cast(\"float32\", T.Cast(\"float6_e3m2fn\", A_1[0]))", "sm_100a"), HasSubstr("'float6_e3m2fn'"));
