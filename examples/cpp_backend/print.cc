@@ -1,7 +1,6 @@
 // From a lowered module to C: everything that the language cannot say is refused first, then the text is printed.
 #include "print.h"
 
-#include <charconv>
 #include <cmath>
 #include <iterator>
 #include <optional>
@@ -9,6 +8,7 @@
 #include <sstream>
 
 #include "emit/c_family.h"
+#include "emit/functions.h"
 #include "ir/rewriter.h"
 #include "legalise/legalise.h"
 
@@ -107,12 +107,7 @@ class Checker {
 std::string float_literal(DataType t, double v) {
   if (std::isnan(v)) return "NAN";
   if (std::isinf(v)) return v < 0 ? "-INFINITY" : "INFINITY";
-  char buffer[64];
-  char* end = t.bits == 64 ? std::to_chars(buffer, buffer + sizeof buffer, v).ptr
-                           : std::to_chars(buffer, buffer + sizeof buffer, static_cast<float>(v)).ptr;
-  std::string text(buffer, end);
-  if (text.find_first_of(".e") == std::string::npos) text += ".0";
-  return text + (t.bits == 64 ? "" : "f");
+  return t.bits == 64 ? emit::decimal(v) : emit::decimal(static_cast<float>(v)) + "f";
 }
 
 emit::Text call(CFamily& p, const Call& c) {
@@ -124,8 +119,7 @@ emit::Text call(CFamily& p, const Call& c) {
 }
 
 void alloc(CFamily& p, const AllocBuffer& a) {
-  int64_t n = 1;
-  for (const Expr* d : a.buffer->shape) n *= d->as<IntImm>()->value;
+  int64_t n = emit::constant_elements(a.buffer);
   DataType element = a.buffer->dtype.element();
   p.pointees[a.buffer->data] = element;
   p.out.line(p.type(element) + " " + p.names.declare(a.buffer->data) + "[" + std::to_string(std::max<int64_t>(n, 1)) + "];");
@@ -155,17 +149,16 @@ void print_function(const Function* f, Source& source) {
   p.count_uses(f->body);
   size_t index = source.kernels.size();
   KernelInfo kernel;
-  kernel.name = f->symbol().empty() ? f->name : f->symbol();
+  kernel.name = emit::name_of(f);
   kernel.symbol = "kernel_" + std::to_string(index) + "_" + emit::identifier(kernel.name);  // unique, and no word of C
   std::string params, args;
-  for (const Var* v : f->params) {
-    DataType element = v->pointer ? v->pointer->element.element() : v->dtype;
-    if (v->pointer) p.pointees[v] = element;
-    std::string type = v->pointer ? p.pointer_type(v) : p.type(v->dtype);
-    params += (params.empty() ? "" : ", ") + type + " " + p.names.declare(v);
-    args += (args.empty() ? "*(" : ", *(") + type + "*)args[" + std::to_string(kernel.params.size()) + "]";
-    KernelParam param;
-    param.name = v->name, param.dtype = element, param.is_pointer = v->pointer != nullptr;
+  std::vector<emit::Parameter> list = emit::parameters(f);
+  for (size_t i = 0; i < list.size(); ++i) {
+    KernelParam& param = list[i].info;
+    if (param.is_pointer && !param.dtype.is_void()) p.pointees[f->params[i]] = param.dtype;
+    std::string type = list[i].type(kDialect.type);
+    params += (i ? ", " : "") + type + " " + p.names.declare(f->params[i]);
+    args += (i ? ", *(" : "*(") + type + "*)args[" + std::to_string(i) + "]";
     kernel.params.push_back(std::move(param));
   }
   std::string type = f->ret.is_void() ? "void " : "int32_t ";
