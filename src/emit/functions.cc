@@ -118,7 +118,9 @@ std::map<std::string, std::string, std::less<>> symbols(const std::vector<const 
     std::string base = is_identifier(name) ? std::string(name) : identifier(name);
     if (!is_free(base)) base = is_free(base + "_kernel") ? base + "_kernel" : "kernel_" + base;
     std::string symbol = base;
-    for (int i = 1; taken.contains(symbol) || !is_free(symbol); ++i) symbol = base + "_" + std::to_string(i);
+    for (int i = 1; taken.contains(symbol) || !is_free(symbol); ++i) {
+      symbol.assign(base).append("_").append(std::to_string(i));
+    }
     taken.insert(symbol);
     out[std::string(f->name)] = symbol;
   }
