@@ -3,6 +3,7 @@ find_package(fmt REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(ZLIB REQUIRED)
 find_path(RAPIDJSON_INCLUDE rapidjson/reader.h REQUIRED)
+find_path(XXHASH_INCLUDE xxhash.h REQUIRED)  # header-only
 find_path(ZSTD_INCLUDE zstd.h REQUIRED)
 find_library(ZSTD_LIBRARY zstd REQUIRED)
 
