@@ -17,6 +17,8 @@ struct Arch {
   std::string compute() const { return "compute_" + tail(); }
   // wgmma and setmaxnreg: sm_90a alone has the first, sm_100a and their likes the second.
   bool has_wgmma() const { return number == 90 && suffix == 'a'; }
+  // sm_100a, sm_103a, sm_110a and families of them; sm_120 has none.
+  bool has_tcgen05() const { return number >= 100 && number < 120 && suffix != 0; }
   bool has_setmaxnreg() const { return number >= 90 && suffix != 0; }
 
  private:

@@ -59,7 +59,8 @@ class Checker {
     type(b->dtype, a->span, name);
     std::string_view scope = b->scope();
     bool known = scope == "local" || scope == "local.var" || scope == "local.fragment" || scope == "local.descriptor.wgmma" ||
-                 scope == "shared" || scope == "shared.dyn" || scope == "shared.barrier" || scope == "shared.cluster_barrier";
+                 scope == "local.descriptor.tcgen05_smem" || scope == "local.descriptor.tcgen05_instr" || scope == "shared" ||
+                 scope == "shared.dyn" || scope == "shared.barrier" || scope == "shared.cluster_barrier";
     if (!known) return fault(a->span, "codegen 'cuda' has no storage scope '" + std::string(scope) + "' for " + name + " on " + arch_.sm());
     if (scope == "shared.dyn") {
       if (++dynamic_ > 1) fault(a->span, "a kernel has one allocation in scope shared.dyn, and " + name + " is another");

@@ -133,6 +133,36 @@ std::string joined(const std::vector<std::string>& list) {
   return out;
 }
 
+// The descriptor of shared memory that is so many bytes further on.
+std::string later_descriptor(CFamily& p, const Call& c, size_t i) {
+  auto* offset = c.args[i + 1]->as<IntImm>();
+  std::string base = p.str(c.args[i], Prec::kPostfix) + "[0]";
+  return offset && offset->value == 0 ? base : base + " + (" + p.str(c.args[i + 1], Prec::kAdd) + " >> 4)";
+}
+
+std::string tcgen05_args(CFamily& p, const Call& c) {
+  auto word = [&](size_t i) { return "*(unsigned*)" + p.str(c.args[i], Prec::kUnary) + " + " + p.str(c.args[i + 1], Prec::kMul); };
+  switch (c.op) {
+    case Op::tl_ptx_tcgen05_mma_ss:
+    case Op::tl_ptx_tcgen05_mma_ts: {
+      bool masked = false;
+      for (size_t i = 9; i < 13; ++i) masked |= int_arg(&c, i) != 0;
+      std::string a = c.op == Op::tl_ptx_tcgen05_mma_ss ? later_descriptor(p, c, 1) : word(1);
+      return joined({word(5), a, later_descriptor(p, c, 3), p.args(c.args.first(masked ? 13 : 9), 7)});
+    }
+    case Op::tl_ptx_tcgen05_mma_blockscaled_ss:
+      return joined({word(5), later_descriptor(p, c, 1), later_descriptor(p, c, 3), p.str(c.args[7]), p.str(c.args[8]), word(9), word(11)});
+    case Op::tl_ptx_tcgen05_cp_warpx4: return joined({p.str(c.args[0]), word(1)});
+    case Op::tl_tcgen05_ld:
+    case Op::tl_tcgen05_st: {
+      auto* column = c.args[4]->as<IntImm>();
+      std::string to = p.str(c.args[3], Prec::kAdd) + (column && column->value == 0 ? "" : " + " + p.str(c.args[4], Prec::kMul));
+      return joined({to, p.str(c.args.back())});
+    }
+    default: return p.args(c.args);  // allocations, commits, fences
+  }
+}
+
 std::string generated_args(CFamily& p, const Call& c) {
   size_t n = c.args.size();
   switch (c.op) {
@@ -147,6 +177,18 @@ std::string generated_args(CFamily& p, const Call& c) {
       return joined({address(p, c.args[0]), address(p, c.args[1]), p.args(c.args.first(n - 1), 2)});
     }
     case Op::tl_tma_store: return joined({address(p, c.args[0]), p.args(c.args.first(c.args[0]->as<Var>() ? n - 2 : 3), 1)});
+    case Op::tl_ptx_init_tensor_memory:
+    case Op::tl_ptx_deallocate_tensor_memory:
+    case Op::tl_tcgen05_ld:
+    case Op::tl_tcgen05_st:
+    case Op::tl_tcgen05_mma_arrive:
+    case Op::tl_tcgen05_before_thread_sync:
+    case Op::tl_tcgen05_after_thread_sync:
+    case Op::tl_ptx_tcgen05_mma_ss:
+    case Op::tl_ptx_tcgen05_mma_ts:
+    case Op::tl_ptx_tcgen05_mma_blockscaled_ss:
+    case Op::tl_ptx_tcgen05_cp_warpx4:
+    case Op::tl_ptx_tcgen05_sf_warp_transpose: return tcgen05_args(p, c);
     case Op::tl_atomic_load_elem_op: return p.str(c.args[0]);
     case Op::tirx_call_extern:
     case Op::tirx_call_pure_extern: return p.args(c.args, 1);
@@ -201,9 +243,11 @@ std::string evaluate(CFamily& p, const Evaluate& e) {
       auto place = [&](size_t i) { return "&" + p.str(c->args[i], Prec::kPostfix) + "[" + p.str(c->args[i + 1]) + "]"; };
       return "cp_async<" + p.str(c->args[4]) + ">(" + place(0) + ", " + place(2) + ");";
     }
+    case Op::tl_initialize_tcgen05_descriptor:
     case Op::tl_initialize_wgmma_descriptor: {
       auto* l = c->args[0]->as<Load>();
-      return p.element(l->buffer, l->indices[0]) + " = wgmma_descriptor(" + p.args(c->args, 1) + ");";
+      bool tcgen05 = c->op == Op::tl_initialize_tcgen05_descriptor;
+      return p.element(l->buffer, l->indices[0]) + " = " + (tcgen05 ? "tcgen05" : "wgmma") + "_descriptor(" + p.args(c->args, 1) + ");";
     }
     case Op::tl_warpgroup_fence_operand: return "fence_registers(" + at(p, *c, 1) + ", " + p.str(c->args[3]) + ");";
     default: break;

@@ -55,7 +55,7 @@ Error unsupported(const Arch& arch, const std::string& what, const std::string& 
 std::string ptx_type(std::string_view t) {
   if (t == "fp16" || t == "float16") return "f16";
   if (t == "bf16" || t == "bfloat16") return "bf16";
-  if (t == "tf32" || t == "tfloat32") return "tf32";
+  if (t == "tf32" || t == "tfloat32" || t == "custom[tfloat32]") return "tf32";
   if (t == "fp32" || t == "float32") return "f32";
   if (t == "fp64" || t == "float64") return "f64";
   if (t == "int32") return "s32";
@@ -64,7 +64,11 @@ std::string ptx_type(std::string_view t) {
   if (t == "int4") return "s4";
   if (t == "uint4") return "u4";
   if (t == "e4m3" || t == "float8_e4m3" || t == "float8_e4m3fn") return "e4m3";
-  if (t == "e5m2" || t == "float8_e5m2") return "e5m2";
+  if (t == "e2m3" || t == "float6_e2m3fn") return "e2m3";
+  if (t == "e3m2" || t == "float6_e3m2fn") return "e3m2";
+  if (t == "e2m1" || t == "float4_e2m1fn" || t == "float4_e2m1_unpacked" || t == "custom[float4_e2m1_unpacked]8") return "e2m1";
+  if (t == "int1" || t == "uint1") return "b1";
+  if (t == "e5m2" || t == "float8_e5m2fn" || t == "float8_e5m2") return "e5m2";
   return "";
 }
 
@@ -89,6 +93,19 @@ bool is_generated(const Call* c) {
     case Op::tl_tma_load:
     case Op::tl_tma_load_im2col:
     case Op::tl_tma_store:
+    case Op::tl_ptx_init_tensor_memory:
+    case Op::tl_ptx_deallocate_tensor_memory:
+    case Op::tl_tcgen05_ld:
+    case Op::tl_tcgen05_st:
+    case Op::tl_tcgen05_mma_arrive:
+    case Op::tl_tcgen05_before_thread_sync:
+    case Op::tl_tcgen05_after_thread_sync:
+    case Op::tl_initialize_tcgen05_descriptor:
+    case Op::tl_ptx_tcgen05_mma_ss:
+    case Op::tl_ptx_tcgen05_mma_ts:
+    case Op::tl_ptx_tcgen05_mma_blockscaled_ss:
+    case Op::tl_ptx_tcgen05_cp_warpx4:
+    case Op::tl_ptx_tcgen05_sf_warp_transpose:
     case Op::tl_atomic_add_elem_op:
     case Op::tl_atomic_add_ret_elem_op:
     case Op::tl_atomic_max_elem_op:
@@ -121,6 +138,19 @@ Result<Generated> generate(const Arch& arch, const Call* c) {
     case Op::tl_tma_load:
     case Op::tl_tma_load_im2col:
     case Op::tl_tma_store: return generate_tma(arch, c);
+    case Op::tl_ptx_init_tensor_memory:
+    case Op::tl_ptx_deallocate_tensor_memory:
+    case Op::tl_tcgen05_ld:
+    case Op::tl_tcgen05_st:
+    case Op::tl_tcgen05_mma_arrive:
+    case Op::tl_tcgen05_before_thread_sync:
+    case Op::tl_tcgen05_after_thread_sync:
+    case Op::tl_initialize_tcgen05_descriptor:
+    case Op::tl_ptx_tcgen05_mma_ss:
+    case Op::tl_ptx_tcgen05_mma_ts:
+    case Op::tl_ptx_tcgen05_mma_blockscaled_ss:
+    case Op::tl_ptx_tcgen05_cp_warpx4:
+    case Op::tl_ptx_tcgen05_sf_warp_transpose: return generate_tcgen05(arch, c);
     default: return generate_reduction(arch, c);
   }
 }
