@@ -18,7 +18,8 @@ using emit::is_kernel;
 
 // What the launch is made for; 0 for extents that are not constant.
 struct Launch {
-  int64_t threads = 1, min_blocks = 0;
+  // At least one block: without a number ptxas ignores setmaxnreg, whose warp groups share what a block has.
+  int64_t threads = 1, min_blocks = 1;
   std::string swizzle;  // "swizzled_block_rows<4>()", or empty
 };
 
@@ -92,8 +93,8 @@ class ModulePrinter {
         for (size_t i = 0; i < cluster->array.size(); ++i) text += (i ? ", " : "") + std::to_string(cluster->array[i].integer);
         text += ") ";
       }
-      std::string blocks = launch.min_blocks > 0 ? ", " + std::to_string(launch.min_blocks) : "";
-      if (launch.threads > 0) text += "__launch_bounds__(" + std::to_string(launch.threads) + blocks + ") ";
+      if (launch.threads > 0)
+        text += "__launch_bounds__(" + std::to_string(launch.threads) + ", " + std::to_string(launch.min_blocks) + ") ";
     }
     text += symbols_[std::string(f->name)] + "(";
     std::vector<emit::Parameter> params = emit::parameters(f);

@@ -70,7 +70,7 @@ TEST(CudaPrint, RefusesTypesAndFunctionsThatCudaLacks) {
 }
 
 TEST(CudaPrint, PlainKernelsNeedNoHelper) {
-  EXPECT_THAT(printed("A_1[tx] = A_1[tx] + T.float32(1.5)"), StartsWith("extern \"C\" __global__ void __launch_bounds__(32) k("));
+  EXPECT_THAT(printed("A_1[tx] = A_1[tx] + T.float32(1.5)"), StartsWith("extern \"C\" __global__ void __launch_bounds__(32, 1) k("));
 }
 
 TEST(CudaPrint, LiteralsAreExact) {
