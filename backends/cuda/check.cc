@@ -23,6 +23,7 @@ class Checker {
       function_ = f;
       if (emit::has_imported_body(f)) continue;  // its body stands for the text
       dynamic_ = 0;
+      f = lower_fragments(arena_, f);
       for (const Var* p : f->params) type(p->dtype, p->span, "parameter '" + std::string(p->name) + "'");
       visit(
           f->body, [&](const Stmt* s) { stmt(s); }, [&](const Expr* e) { visit(e, [&](const Expr* x) { expr(x); }); });
@@ -329,6 +330,7 @@ class Checker {
 
   const Module& module_;
   const Arch& arch_;
+  Arena arena_;
   bool has_source_;
   int dynamic_ = 0;
   const Function* function_ = nullptr;

@@ -141,7 +141,13 @@ std::string later_descriptor(CFamily& p, const Call& c, size_t i) {
 }
 
 std::string tcgen05_args(CFamily& p, const Call& c) {
-  auto word = [&](size_t i) { return "*(unsigned*)" + p.str(c.args[i], Prec::kUnary) + " + " + p.str(c.args[i + 1], Prec::kMul); };
+  auto word = [&](size_t i) {
+    auto* column = c.args[i + 1]->as<IntImm>();
+    auto known = p.pointees.find(c.args[i]->as<Var>());
+    bool plain = known != p.pointees.end() && known->second == kUInt32;
+    std::string base = plain ? p.str(c.args[i], Prec::kPostfix) + "[0]" : "*(unsigned*)" + p.str(c.args[i], Prec::kUnary);
+    return column && column->value == 0 ? base : base + " + " + p.str(c.args[i + 1], Prec::kMul);
+  };
   switch (c.op) {
     case Op::tl_ptx_tcgen05_mma_ss:
     case Op::tl_ptx_tcgen05_mma_ts: {
@@ -163,6 +169,19 @@ std::string tcgen05_args(CFamily& p, const Call& c) {
   }
 }
 
+std::string wmma_args(CFamily& p, const Call& c) {
+  auto fragment = [&](size_t i, size_t first) {
+    auto* offset = c.args[first]->as<IntImm>();
+    return p.str(c.args[i], Prec::kAdd) + (offset && offset->value == 0 ? "" : " + " + p.str(c.args[first], Prec::kMul));
+  };
+  switch (c.op) {
+    case Op::tirx_tvm_fill_fragment: return joined({fragment(0, 4), p.str(c.args[5])});
+    case Op::tirx_tvm_load_matrix_sync: return joined({fragment(0, 4), p.str(c.args[5]), p.str(c.args[6])});
+    case Op::tirx_tvm_store_matrix_sync: return joined({p.str(c.args[5]), fragment(0, 4), p.str(c.args[6])});
+    default: return joined({fragment(0, 1), fragment(2, 3), fragment(4, 5), fragment(6, 7)});  // a product
+  }
+}
+
 std::string generated_args(CFamily& p, const Call& c) {
   size_t n = c.args.size();
   switch (c.op) {
@@ -177,6 +196,11 @@ std::string generated_args(CFamily& p, const Call& c) {
       return joined({address(p, c.args[0]), address(p, c.args[1]), p.args(c.args.first(n - 1), 2)});
     }
     case Op::tl_tma_store: return joined({address(p, c.args[0]), p.args(c.args.first(c.args[0]->as<Var>() ? n - 2 : 3), 1)});
+    case Op::tirx_tvm_fill_fragment:
+    case Op::tirx_tvm_load_matrix_sync:
+    case Op::tirx_tvm_store_matrix_sync:
+    case Op::tirx_tvm_mma_sync:
+    case Op::tirx_tvm_bmma_sync: return wmma_args(p, c);
     case Op::tl_ptx_init_tensor_memory:
     case Op::tl_ptx_deallocate_tensor_memory:
     case Op::tl_tcgen05_ld:

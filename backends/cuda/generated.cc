@@ -93,6 +93,11 @@ bool is_generated(const Call* c) {
     case Op::tl_tma_load:
     case Op::tl_tma_load_im2col:
     case Op::tl_tma_store:
+    case Op::tirx_tvm_fill_fragment:
+    case Op::tirx_tvm_load_matrix_sync:
+    case Op::tirx_tvm_store_matrix_sync:
+    case Op::tirx_tvm_mma_sync:
+    case Op::tirx_tvm_bmma_sync:
     case Op::tl_ptx_init_tensor_memory:
     case Op::tl_ptx_deallocate_tensor_memory:
     case Op::tl_tcgen05_ld:
@@ -151,6 +156,11 @@ Result<Generated> generate(const Arch& arch, const Call* c) {
     case Op::tl_ptx_tcgen05_mma_blockscaled_ss:
     case Op::tl_ptx_tcgen05_cp_warpx4:
     case Op::tl_ptx_tcgen05_sf_warp_transpose: return generate_tcgen05(arch, c);
+    case Op::tirx_tvm_fill_fragment:
+    case Op::tirx_tvm_load_matrix_sync:
+    case Op::tirx_tvm_store_matrix_sync:
+    case Op::tirx_tvm_mma_sync:
+    case Op::tirx_tvm_bmma_sync: return generate_wmma(arch, c);
     default: return generate_reduction(arch, c);
   }
 }

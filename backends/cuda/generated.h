@@ -20,12 +20,13 @@ bool is_generated(const ir::Call* c);
 // code kUnsupported without a place. Shapes and dtypes are those of the PTX ISA 9.0.
 Result<Generated> generate(const Arch& arch, const ir::Call* c);
 
-// mma.sync, ldmatrix, stmatrix (matrix.cc); wgmma (wgmma.cc); TMA (tma.cc); tensor memory (tcgen05.cc); atomics and reductions
-// (reduction.cc).
+// mma.sync, ldmatrix, stmatrix (matrix.cc); wgmma (wgmma.cc); TMA (tma.cc); tensor memory (tcgen05.cc); fragments (wmma.cc); atomics and
+// reductions (reduction.cc).
 Result<Generated> generate_matrix(const Arch& arch, const ir::Call* c);
 Result<Generated> generate_wgmma(const Arch& arch, const ir::Call* c);
 Result<Generated> generate_tma(const Arch& arch, const ir::Call* c);
 Result<Generated> generate_tcgen05(const Arch& arch, const ir::Call* c);
+Result<Generated> generate_wmma(const Arch& arch, const ir::Call* c);
 Result<Generated> generate_reduction(const Arch& arch, const ir::Call* c);
 
 // tl::AllReduce<...>::run and tl::CumSum2D<...>::run, which modules name as external functions.

@@ -16,4 +16,8 @@ const ir::Function* lower(Arena& arena, const ir::Function* f);
 // The function that an operator of the tl.ieee family stands for ("__fadd_rz"), or empty.
 std::string ieee_function(const ir::Call* c);
 
+// Matrix fragments (storage scopes wmma.*) become arrays of registers, and operators on them name their shape, layouts and formats. A
+// fragment of which its loads do not tell these stays as it is.
+const ir::Function* lower_fragments(Arena& arena, const ir::Function* f);
+
 }  // namespace kiln::cuda

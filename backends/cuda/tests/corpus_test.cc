@@ -33,7 +33,8 @@ TEST_P(CudaCorpus, CompilesToACubin) {
 INSTANTIATE_TEST_SUITE_P(Cuda, CudaCorpus,
                          testing::Values("cuda_sm75/gemm_f16_f32", "cuda_sm80/flash_attn_fwd", "cuda_sm80/gemm_tf32",
                                          "cuda_sm80/cumsum_rows", "cuda_sm89/gemm_fp8_e4m3", "cuda_sm90a/gemm_f16_f32",
-                                         "cuda_sm90a/conv2d_im2col_tma", "cuda_sm90a/cluster_rank", "cuda_sm100a/tma_copy_store"));
+                                         "cuda_sm90a/conv2d_im2col_tma", "cuda_sm90a/cluster_rank", "cuda_sm100a/tma_copy_store",
+                                         "cuda_sm100a/gemm_tcgen05_bf16", "../corpus_tvm/cuda_sm80/wmma_f16"));
 
 }  // namespace
 }  // namespace kiln::cuda
