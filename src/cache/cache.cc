@@ -37,32 +37,31 @@ std::optional<uint64_t> parse_size(std::string_view text) {
   return value * factor;
 }
 
-// A cache that is wanted and cannot be used is worth a word, a folder that is only not there yet is not.
-std::optional<std::string> look_up(const Settings& where, std::string_view key_text) {
-  auto store = Store::open(where.folder);
-  if (!store) return std::nullopt;  // publishing says why, or makes it
-  Lookup found = store->find(key_text);
+std::optional<std::string> look_up(const Store& store, const Settings& where, std::string_view key_text) {
+  Lookup found = store.find(key_text);
   if (!found.damaged.empty()) {
     ++damaged;
     warn({Code::kIo, "an entry of the cache is damaged and is made again", where.folder + "/" + found.damaged, ""});
   }
+  if (found.payload) ++hits;
   return std::move(found.payload);
 }
 
 Result<std::string> look_up_or_make(std::string_view key_text, const std::function<Result<std::string>()>& make) {
   auto where = settings();
   if (!where) warn_once(where.error());
-  bool wanted = where && !where->folder.empty() && where->bound > 0;
-  if (wanted) {
-    if (auto payload = look_up(*where, key_text)) {
-      ++hits;
-      return std::move(*payload);
-    }
+  if (!where || where->folder.empty() || where->bound == 0) {
+    ++misses;
+    return make();
+  }
+  auto store = Store::open(where->folder);
+  if (store) {
+    if (auto payload = look_up(*store, *where, key_text)) return std::move(*payload);
   }
   ++misses;
   Result<std::string> made = make();
-  if (!made || !wanted) return made;
-  auto store = Store::make(where->folder);
+  if (!made) return made;
+  if (!store) store = Store::make(where->folder);  // perhaps it is only not there yet
   Status published = store ? store->publish(key_text, *made, where->bound) : Status(store.error());
   if (!published) warn_once(published.error());
   return made;

@@ -41,6 +41,9 @@ int new_backend(const std::string& name, const std::string& output, bool json);
 // Where the CMake package of this installation is.
 int print_cmake_folder();
 
+// `action`: stat, verify, prune or clear.
+int cache_verb(const std::string& action, bool json);
+
 int print(const std::string& module, bool json);
 int verify(const std::vector<std::string>& modules, bool round_trip, bool json);
 int list(bool json);

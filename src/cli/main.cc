@@ -101,7 +101,7 @@ int kiln::cli::main(int argc, const char* const* argv) {
   ConformanceArgs conformance_args;
   std::string module, target;
   std::vector<std::string> modules;
-  std::string name, output;
+  std::string name, output, action;
   bool json = false, round_trip = false, explain = false, cmake_folder = false;
   app.add_flag("--cmakedir", cmake_folder, "print where the CMake package is, for -Dkiln_DIR=...");
 
@@ -124,11 +124,21 @@ int kiln::cli::main(int argc, const char* const* argv) {
   resolve_verb->footer("Examples:\n  kiln resolve c\n  kiln resolve 'cuda -arch=sm_90a' --explain");
   CLI::App* doctor_verb = app.add_subcommand("doctor", "Show toolchains and devices found, and what to install for the rest");
   doctor_verb->footer("Example:\n  kiln doctor");
+  CLI::App* cache_app = app.add_subcommand("cache", "Look after the cache of compiled code");
+  cache_app
+      ->add_option("ACTION", action,
+                   "stat: where it is and how large; verify: read all entries, remove damaged ones, fail if there are any; prune: down "
+                   "to the bound now; clear: remove all")
+      ->required()
+      ->check(CLI::IsMember({"stat", "verify", "prune", "clear"}));
+  cache_app->footer(
+      "Environment:\n  KILN_CACHE_DIR   its folder, or off (default: $XDG_CACHE_HOME/kiln, ~/.cache/kiln)\n  KILN_CACHE_SIZE  its bound: "
+      "512M, 4G (default: 4G)\nExamples:\n  kiln cache stat --json\n  kiln cache verify\n  KILN_CACHE_SIZE=1G kiln cache prune");
   CLI::App* new_verb = app.add_subcommand("new-backend", "Write a backend of your own, ready to build");
   new_verb->add_option("NAME", name, "of the backend, its target kind and its codegen")->required();
   new_verb->add_option("-o,--output", output, "folder to make (default: ./NAME)");
   new_verb->footer("Example:\n  kiln new-backend npu && cmake -S npu -B npu/build && cmake --build npu/build");
-  for (CLI::App* verb : {print_verb, verify_verb, list_verb, resolve_verb, doctor_verb, new_verb})
+  for (CLI::App* verb : {print_verb, verify_verb, list_verb, resolve_verb, doctor_verb, new_verb, cache_app})
     verb->add_flag("--json", json, "print JSON")->envname("KILN_JSON");
 
   try {  // CLI11 reports usage by exceptions
@@ -146,6 +156,7 @@ int kiln::cli::main(int argc, const char* const* argv) {
         if (app.got_subcommand("conformance")) return conformance_verb(conformance_args);
         if (*print_verb) return print(module, json);
         if (*verify_verb) return verify(modules, round_trip, json);
+        if (*cache_app) return cache_verb(action, json);
         if (*new_verb) return new_backend(name, output, json);
         if (*list_verb) return list(json);
         if (*resolve_verb) return resolve(target, explain, json);

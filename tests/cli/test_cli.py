@@ -45,7 +45,7 @@ def kiln(*args, stdin=None, env=None, expect=0):
 class Usage(unittest.TestCase):
     def test_help_has_examples(self):
         out, _ = kiln("--help")
-        for verb in ("build", "run", "print", "verify", "list", "resolve", "doctor"):
+        for verb in ("build", "run", "print", "verify", "list", "resolve", "cache", "doctor"):
             self.assertIn(verb, out)
             text, _ = kiln(verb, "--help")
             self.assertIn("kiln " + verb, text)
@@ -341,6 +341,39 @@ class Inspect(unittest.TestCase):
         self.assertIn("c", names)
         self.assertIn("C compiler", kiln("doctor")[0])
         self.assertEqual(json.loads(kiln("doctor", "--json")[0])["missing"], 0)
+
+
+class Cache(unittest.TestCase):
+    def test_an_empty_one(self):
+        with tempfile.TemporaryDirectory() as folder:
+            env = {"KILN_CACHE_DIR": os.path.join(folder, "cache"), "KILN_CACHE_SIZE": "3M"}
+            out, _ = kiln("cache", "stat", "--json", env=env)
+            empty = {"folder": env["KILN_CACHE_DIR"], "entries": 0, "bytes": 0, "bound": 3 << 20, "temporaries": 0}
+            self.assertEqual(json.loads(out), empty)
+            for action in ("verify", "prune", "clear"):
+                kiln("cache", action, env=env)
+            self.assertEqual(os.listdir(folder), [])
+
+    def test_damage_is_found_and_removed(self):
+        with tempfile.TemporaryDirectory() as folder:
+            env = {"KILN_CACHE_DIR": folder}
+            name = "0123456789abcdef0123456789abcdef"
+            for n in (name, "notes.txt"):
+                with open(os.path.join(folder, n), "w", encoding="utf-8") as f:
+                    f.write("nonsense")
+            out, _ = kiln("cache", "verify", "--json", env=env, expect=1)
+            self.assertEqual(json.loads(out), {"good": 0, "foreign": 0, "damaged": [name]})
+            self.assertEqual(os.listdir(folder), ["notes.txt"])
+            kiln("cache", "verify", env=env)
+
+    def test_folders_that_cannot_be_used(self):
+        for folder, words in ((MODULE, "Not a directory"), ("off", "the cache is off"), ("", "the cache is off"), ("/tmp", "others")):
+            _, err = kiln("cache", "stat", env={"KILN_CACHE_DIR": folder}, expect=1)
+            self.assertIn(words, err)
+        _, err = kiln("cache", "stat", env={"KILN_CACHE_SIZE": "much"}, expect=1)
+        self.assertIn("got 'much'", err)
+        kiln("cache", expect=2)
+        kiln("cache", "burn", expect=2)
 
 
 if __name__ == "__main__":

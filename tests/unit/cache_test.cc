@@ -167,10 +167,10 @@ TEST_F(Cache, ADamagedEntryIsMadeAgainAndReported) {
   };
   for (size_t length = 0; length < whole.size(); ++length)
     expect_refused(whole.substr(0, length), "cut to " + std::to_string(length) + " bytes");
-  for (size_t bit = 0; bit < whole.size() * 8; ++bit) {
+  for (size_t byte = 0; byte < whole.size(); ++byte) {
     std::string altered = whole;
-    altered[bit / 8] = static_cast<char>(altered[bit / 8] ^ (1 << bit % 8));
-    expect_refused(altered, "bit " + std::to_string(bit));
+    altered[byte] = static_cast<char>(altered[byte] ^ (1 << byte % 8));
+    expect_refused(altered, "byte " + std::to_string(byte));
   }
   expect_refused(whole + "x", "longer");
 }
@@ -254,9 +254,9 @@ TEST_F(Cache, StaysWithinItsBound) {
 }
 
 TEST_F(Cache, SmallEntriesAreBoundedToo) {
-  set_environment("KILN_CACHE_SIZE", "400K");  // one store in about 85 prunes
-  for (int i = 0; i < 4000; ++i) fetch_as(key_of(std::to_string(i)), "bytes");
-  EXPECT_LE(store().usage()->bytes, 409600u + 409600u / 4);
+  set_environment("KILN_CACHE_SIZE", "64K");  // one store in about 16 prunes
+  for (int i = 0; i < 1000; ++i) fetch_as(key_of(std::to_string(i)), "bytes");
+  EXPECT_LE(store().usage()->bytes, 65536u + 65536u / 4);
 }
 
 TEST_F(Cache, WhatAKilledProcessLeftGoes) {
