@@ -1,8 +1,8 @@
 """Times Kiln's kernels against TileLang's on a GPU, and against what torch calls for the same work.
 
-    python bench/kernel_bench.py FOLDER [--json FILE] [--only REGEX] [--rounds 3] [--repeats 30]
+    python bench/kernel_bench.py [FOLDER] [--json FILE] [--only REGEX] [--rounds 3] [--repeats 30]
 
-FOLDER is made by kernel_cases.py. Both kernels get the same grid, block, shared memory and arguments; launches alternate, one after a flush
+FOLDER, build/kernel_cases by default, is made by kernel_cases.py. Both kernels get the same grid, block, shared memory and arguments; launches alternate, one after a flush
 of the level 2 cache, and are timed by CUDA events. A number is the median of the rounds' medians. Outputs are compared with each other (bit
 for bit, or the largest difference) and with torch's answer. Needs torch and libcuda.
 """
@@ -13,11 +13,18 @@ import math
 import os
 import re
 import statistics
+import sys
 
-import torch
-import torch.nn.functional as F
+try:
+    import torch
+    import torch.nn.functional as F
 
-cuda = ctypes.CDLL("libcuda.so.1")
+    cuda = ctypes.CDLL("libcuda.so.1")
+except (ImportError, OSError) as e:
+    print(f"left out: no torch or no GPU ({e})")
+    sys.exit(77)
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 DTYPES = {"float16": torch.float16, "bfloat16": torch.bfloat16, "float32": torch.float32, "int8": torch.int8, "uint8": torch.uint8,
           "int32": torch.int32, "float8_e4m3": torch.float8_e4m3fn}
 
@@ -167,12 +174,15 @@ def measure(folder, a):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("folder")
+    parser.add_argument("folder", nargs="?", default=os.path.join(ROOT, "build/kernel_cases"))
     parser.add_argument("--json")
     parser.add_argument("--only", default="")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--repeats", type=int, default=30)
     a = parser.parse_args()
+    if not os.path.isdir(a.folder):
+        print(f"left out: there is no folder {a.folder}; make it with bench/kernel_cases.py")
+        sys.exit(77)
     torch.cuda.init()
     torch.zeros(1, device="cuda")
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}")
