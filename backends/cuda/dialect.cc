@@ -121,6 +121,12 @@ std::string at(CFamily& p, const Call& c, size_t i) {
   auto* offset = c.args[i + 1]->as<IntImm>();
   return offset && offset->value == 0 ? base : "&" + base + "[" + p.str(c.args[i + 1]) + "]";
 }
+// The same where the offset counts elements of half a byte.
+std::string packed(CFamily& p, const Call& c, size_t i, std::string_view format) {
+  auto* offset = c.args[i + 1]->as<IntImm>();
+  if ((format != "int4" && format != "uint4") || (offset && offset->value == 0)) return at(p, c, i);
+  return "(const char*)" + p.str(c.args[i], Prec::kUnary) + " + " + p.str(c.args[i + 1], Prec::kMul) + " / 2";
+}
 std::string descriptor(CFamily& p, const Call& c, size_t i) {
   auto* offset = c.args[i + 1]->as<IntImm>();
   std::string base = p.str(c.args[i], Prec::kPostfix) + "[0]";
@@ -185,7 +191,18 @@ std::string wmma_args(CFamily& p, const Call& c) {
 std::string generated_args(CFamily& p, const Call& c) {
   size_t n = c.args.size();
   switch (c.op) {
-    case Op::tirx_ptx_mma: return joined({at(p, c, 10), at(p, c, 6), at(p, c, 8)});
+    case Op::tirx_ptx_mma:
+    case Op::tl_ptx_mma_sm70: return joined({at(p, c, 10), packed(p, c, 6, text_arg(&c, 3)), packed(p, c, 8, text_arg(&c, 4))});
+    case Op::tirx_ptx_mma_sp:
+      return joined({at(p, c, 10), packed(p, c, 6, text_arg(&c, 3)), packed(p, c, 8, text_arg(&c, 4)), at(p, c, 12)});
+    case Op::tl_ptx_mma_block_scale: {
+      bool halves = text_arg(&c, 1) == "m16n8k64";
+      std::string_view format = halves ? "int4" : "";
+      return joined({at(p, c, 13), packed(p, c, 9, format), packed(p, c, 11, format), p.args(c.args, 15)});
+    }
+    case Op::tirx_ptx_ldmatrix: return joined({at(p, c, 3), at(p, c, 5)});
+    case Op::tl_ptx_wgmma_sp_ss: return joined({at(p, c, 13), descriptor(p, c, 6), descriptor(p, c, 11), p.str(c.args[15]), at(p, c, 8)});
+    case Op::tl_ptx_wgmma_sp_rs: return joined({at(p, c, 12), at(p, c, 5), descriptor(p, c, 10), p.str(c.args[14]), at(p, c, 7)});
     case Op::tl_ptx_ldmatrix: return joined({p.str(c.args[3]), p.str(c.args[2])});
     case Op::tl_ptx_stmatrix: return p.args(c.args.first(static_cast<size_t>(3 + int_arg(&c, 1))), 2);
     case Op::tl_ptx_wgmma_ss: return joined({at(p, c, 10), descriptor(p, c, 6), descriptor(p, c, 8), p.str(c.args[12])});

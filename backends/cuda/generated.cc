@@ -76,7 +76,8 @@ int ptx_bits(std::string_view t) {
   if (t == "f64") return 64;
   if (t == "f32" || t == "tf32" || t == "s32") return 32;
   if (t == "f16" || t == "bf16") return 16;
-  return t == "s4" || t == "u4" ? 4 : 8;
+  if (t == "b1") return 1;
+  return t == "s4" || t == "u4" ? 4 : 8;  // fp6 and fp4 operands of mma take a byte
 }
 
 bool is_template_call(const Call* c) {
@@ -86,9 +87,15 @@ bool is_template_call(const Call* c) {
 bool is_generated(const Call* c) {
   switch (c->op) {
     case Op::tirx_ptx_mma:
+    case Op::tirx_ptx_mma_sp:
+    case Op::tl_ptx_mma_sm70:
+    case Op::tl_ptx_mma_block_scale:
     case Op::tl_ptx_ldmatrix:
+    case Op::tirx_ptx_ldmatrix:
     case Op::tl_ptx_stmatrix:
     case Op::tl_ptx_wgmma_ss:
+    case Op::tl_ptx_wgmma_sp_ss:
+    case Op::tl_ptx_wgmma_sp_rs:
     case Op::tl_ptx_wgmma_rs:
     case Op::tl_tma_load:
     case Op::tl_tma_load_im2col:
@@ -136,9 +143,15 @@ bool is_generated(const Call* c) {
 Result<Generated> generate(const Arch& arch, const Call* c) {
   switch (c->op) {
     case Op::tirx_ptx_mma:
+    case Op::tirx_ptx_mma_sp:
+    case Op::tl_ptx_mma_sm70:
+    case Op::tl_ptx_mma_block_scale:
     case Op::tl_ptx_ldmatrix:
+    case Op::tirx_ptx_ldmatrix:
     case Op::tl_ptx_stmatrix: return generate_matrix(arch, c);
     case Op::tl_ptx_wgmma_ss:
+    case Op::tl_ptx_wgmma_sp_ss:
+    case Op::tl_ptx_wgmma_sp_rs:
     case Op::tl_ptx_wgmma_rs: return generate_wgmma(arch, c);
     case Op::tl_tma_load:
     case Op::tl_tma_load_im2col:

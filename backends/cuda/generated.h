@@ -46,6 +46,7 @@ int extent(std::string_view shape, char letter);
 Error unsupported(const Arch& arch, const std::string& what, const std::string& hint = "");
 // PTX's name of an operand format ("fp16" and "float16": "f16"); empty when it has none.
 std::string ptx_type(std::string_view dtype);
+// Bits that an element takes as operand of a matrix instruction.
 int ptx_bits(std::string_view ptx_type);
 
 }  // namespace kiln::cuda
