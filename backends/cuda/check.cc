@@ -187,7 +187,26 @@ class Checker {
     }
   }
 
+  // Updates of 2 or 4 elements: address, vector or its address, order. Each is checked as the update of one.
+  void vector_add(const Call* c, int lanes, bool returns) {
+    bool value = c->args.size() > 1 && (c->args[1]->dtype.lanes == lanes || is_address(c->args[1]));
+    if (!value || c->args.size() > 3 || !is_address(c->args[0])) return unsupported_call(c);
+    DataType t = c->args[0]->as<Call>()->args[0]->as<Load>()->buffer->dtype;
+    if (t.bits < 16 || (returns && c->dtype != t.with_lanes(static_cast<uint16_t>(lanes)))) return unsupported_call(c);
+    Call one = *c;
+    one.op = Op::tl_atomic_add_elem_op;
+    Result<Generated> g = generate(arch_, &one);
+    if (!g) fault(c->span, "codegen 'cuda': " + g.error().message, g.error().hint);
+  }
+
   void call(const Call* c) {
+    switch (c->op) {
+      case Op::tl_atomic_addx2_elem_op: return vector_add(c, 2, false);
+      case Op::tl_atomic_addx4_elem_op: return vector_add(c, 4, false);
+      case Op::tl_atomic_addx2_ret_elem_op: return vector_add(c, 2, true);
+      case Op::tl_atomic_addx4_ret_elem_op: return vector_add(c, 4, true);
+      default: break;
+    }
     if (auto* f = math_function(c->op)) return math(c, *f, 0);
     if (is_generated(c)) {
       Result<Generated> g = generate(arch_, c);
@@ -226,11 +245,6 @@ class Checker {
       case Op::tl_sts32:
       case Op::tl_sts64:
       case Op::tl_sts128: return memory_words(c, 2);
-      case Op::tl_atomic_addx2_elem_op:
-      case Op::tl_atomic_addx4_elem_op:
-        if (c->args.size() != 2 || !is_address(c->args[0]) || c->args[1]->dtype.lanes < 2 || c->args[1]->dtype.bits < 16)
-          unsupported_call(c);
-        return;
       case Op::tl_pack_b16:
         if (c->args.size() != 2 || c->args[0]->dtype.bits != 16 || c->args[1]->dtype.bits != 16) unsupported_call(c);
         return;

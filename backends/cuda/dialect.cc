@@ -190,6 +190,7 @@ std::string wmma_args(CFamily& p, const Call& c) {
 
 std::string generated_args(CFamily& p, const Call& c) {
   size_t n = c.args.size();
+  if (Atomic a = atomic_of(&c)) return p.args(c.args.first(a.first + 1 + a.values), a.first);
   switch (c.op) {
     case Op::tirx_ptx_mma:
     case Op::tl_ptx_mma_sm70: return joined({at(p, c, 10), packed(p, c, 6, text_arg(&c, 3)), packed(p, c, 8, text_arg(&c, 4))});
@@ -230,7 +231,6 @@ std::string generated_args(CFamily& p, const Call& c) {
     case Op::tl_ptx_tcgen05_mma_blockscaled_ss:
     case Op::tl_ptx_tcgen05_cp_warpx4:
     case Op::tl_ptx_tcgen05_sf_warp_transpose: return tcgen05_args(p, c);
-    case Op::tl_atomic_load_elem_op: return p.str(c.args[0]);
     case Op::tirx_call_extern:
     case Op::tirx_call_pure_extern: return p.args(c.args, 1);
     case Op::tl_warp_reduce_sum:
@@ -238,7 +238,7 @@ std::string generated_args(CFamily& p, const Call& c) {
     case Op::tl_warp_reduce_min:
     case Op::tl_warp_reduce_bitand:
     case Op::tl_warp_reduce_bitor: return p.str(c.args[0]);
-    default: return joined({p.str(c.args[0]), p.str(c.args[1])});  // atomic updates
+    default: return p.args(c.args);
   }
 }
 

@@ -85,6 +85,7 @@ bool is_template_call(const Call* c) {
 }
 
 bool is_generated(const Call* c) {
+  if (atomic_of(c)) return true;
   switch (c->op) {
     case Op::tirx_ptx_mma:
     case Op::tirx_ptx_mma_sp:
@@ -118,17 +119,6 @@ bool is_generated(const Call* c) {
     case Op::tl_ptx_tcgen05_mma_blockscaled_ss:
     case Op::tl_ptx_tcgen05_cp_warpx4:
     case Op::tl_ptx_tcgen05_sf_warp_transpose:
-    case Op::tl_atomic_add_elem_op:
-    case Op::tl_atomic_add_ret_elem_op:
-    case Op::tl_atomic_max_elem_op:
-    case Op::tl_atomic_max_ret_elem_op:
-    case Op::tl_atomic_min_elem_op:
-    case Op::tl_atomic_min_ret_elem_op:
-    case Op::tl_atomic_or_elem_op:
-    case Op::tl_atomic_load_elem_op:
-    case Op::tl_atomic_store_elem_op:
-    case Op::tirx_atomic_add:
-    case Op::tirx_cuda__atomic_add:
     case Op::tl_warp_reduce_sum:
     case Op::tl_warp_reduce_max:
     case Op::tl_warp_reduce_min:
@@ -141,6 +131,7 @@ bool is_generated(const Call* c) {
 }
 
 Result<Generated> generate(const Arch& arch, const Call* c) {
+  if (atomic_of(c)) return generate_atomic(arch, c);
   switch (c->op) {
     case Op::tirx_ptx_mma:
     case Op::tirx_ptx_mma_sp:

@@ -20,14 +20,34 @@ bool is_generated(const ir::Call* c);
 // code kUnsupported without a place. Shapes and dtypes are those of the PTX ISA 9.0.
 Result<Generated> generate(const Arch& arch, const ir::Call* c);
 
-// mma.sync, ldmatrix, stmatrix (matrix.cc); wgmma (wgmma.cc); TMA (tma.cc); tensor memory (tcgen05.cc); fragments (wmma.cc); atomics and
-// reductions (reduction.cc).
+// mma.sync, ldmatrix, stmatrix (matrix.cc); wgmma (wgmma.cc); TMA (tma.cc); tensor memory (tcgen05.cc); fragments (wmma.cc);
+// reductions (reduction.cc); atomics (atomic.cc).
 Result<Generated> generate_matrix(const Arch& arch, const ir::Call* c);
 Result<Generated> generate_wgmma(const Arch& arch, const ir::Call* c);
 Result<Generated> generate_tma(const Arch& arch, const ir::Call* c);
 Result<Generated> generate_tcgen05(const Arch& arch, const ir::Call* c);
 Result<Generated> generate_wmma(const Arch& arch, const ir::Call* c);
 Result<Generated> generate_reduction(const Arch& arch, const ir::Call* c);
+Result<Generated> generate_atomic(const Arch& arch, const ir::Call* c);
+
+// What an atomic operator or function of CUDA does: arguments are, from `first` on, an address, `values` values and perhaps an order, as
+// the number that C++ has for it (relaxed 0, ..., seq_cst 5).
+struct Atomic {
+  std::string_view op;             // "load", "store", "sum", "sub", "max", "min", "and", "or", "xor", "exch", "inc", "dec", "cas"; or none
+  std::string_view scope = "gpu";  // "cta", "gpu", "sys"
+  size_t first = 0, values = 1;
+  explicit operator bool() const { return !op.empty(); }
+};
+Atomic atomic_of(const ir::Call* c);
+// The element that it updates, or null.
+const ir::Load* atomic_place(const ir::Call* c);
+// Whether one instruction (red) adds `lanes` values to neighbouring elements in the order.
+bool has_vector_add(const Arch& arch, const ir::Buffer* b, int lanes, int64_t order);
+
+// "f16", "i32", "bool": in names of helpers.
+std::string dtype_name(ir::DataType t);
+// `a` and `b` combined: "sum", "max", "min", "and", "or", "xor"; max and min with "_nan" pass NaN on. Empty where the dtype has it not.
+std::string combine(std::string_view op, ir::DataType t, const std::string& a, const std::string& b);
 
 // tl::AllReduce<...>::run and tl::CumSum2D<...>::run, which modules name as external functions.
 bool is_template_call(const ir::Call* c);

@@ -1,3 +1,4 @@
+#include "backends/cuda/generated.h"
 #include "backends/cuda/lower.h"
 #include "legalise/rewrite.h"
 
@@ -22,6 +23,11 @@ int load_words(Op op) {
     default: return 0;
   }
 }
+// Elements that an update of several takes; 0 for other operators.
+int vector_add_lanes(Op op) {
+  if (op == Op::tl_atomic_addx2_elem_op || op == Op::tl_atomic_addx2_ret_elem_op) return 2;
+  return op == Op::tl_atomic_addx4_elem_op || op == Op::tl_atomic_addx4_ret_elem_op ? 4 : 0;
+}
 int store_words(Op op) {
   switch (op) {
     case Op::tl_stg32:
@@ -37,7 +43,7 @@ int store_words(Op op) {
 
 class Preparation : public Rewriter {
  public:
-  using Rewriter::Rewriter;
+  Preparation(Arena& arena, const Arch& arch) : Rewriter(arena), arch_(arch) {}
 
   const Expr* expr(const Expr* e) override {
     e = expr_children(e);
@@ -51,7 +57,10 @@ class Preparation : public Rewriter {
       return build.call(c->dtype, Op::tirx_call_pure_extern, args, c->span);
     }
     if (int words = load_words(c->op)) return load(c, words);
+    if (vector_add_lanes(c->op) == 0 && atomic_place(c)) return atomic(c);
     switch (c->op) {
+      case Op::tl_atomic_addx2_ret_elem_op:
+      case Op::tl_atomic_addx4_ret_elem_op: return add_lanes_and_return(c);
       case Op::tl_pack_b16: {
         auto half = [&](const Expr* v) { return build.cast(kUInt32, reinterpret(bits_of(v->dtype), v)); };
         const Expr* high = build.binary(ExprKind::kShiftLeft, half(c->args[1]), build.int_imm(kUInt32, 16));
@@ -128,21 +137,74 @@ class Preparation : public Rewriter {
     return c->args.size() > 2 ? build.add(If{{StmtKind::kIf, c->span}, c->args[2], s, nullptr}) : s;
   }
 
-  // An update of a vector is one of each element: CUDA promises no more.
+  // The values of an atomic in the dtype of the element.
+  const Expr* atomic(const Call* c) {
+    Atomic kind = atomic_of(c);
+    DataType t = atomic_place(c)->buffer->dtype.element();
+    Call n = *c;
+    std::vector<const Expr*> args(c->args.begin(), c->args.end());
+    for (size_t i = kind.first + 1; i < args.size() && i <= kind.first + kind.values; ++i) {
+      if (args[i]->dtype != t && args[i]->dtype.lanes == 1 && !args[i]->dtype.is_handle()) args[i] = build.cast(t, args[i], c->span);
+    }
+    n.args = build.list(args);
+    return build.add(n);
+  }
+
+  // Element i from an address on.
+  const Load* element(const Load* place, int i) {
+    Load n = *place;
+    if (i > 0)
+      n.indices = legalise::one(build, build.binary(ExprKind::kAdd, place->indices[0], build.int_imm(place->indices[0]->dtype, i)));
+    return build.add(n);
+  }
+
+  // The values that an update of several elements adds: the lanes of a vector, or what lies at an address.
+  std::vector<const Expr*> added(const Call* c, DataType t) {
+    std::vector<const Expr*> all;
+    const Expr* from = c->args[1];
+    for (int i = 0; i < vector_add_lanes(c->op); ++i) {
+      const Expr* value;
+      if (from->dtype.is_handle()) {
+        value = element(from->as<Call>()->args[0]->as<Load>(), i);
+      } else {
+        value = build.add(Shuffle{{ExprKind::kShuffle, from->dtype.element(), c->span},
+                                  legalise::one(build, from),
+                                  legalise::one(build, build.int_imm(kInt32, i))});
+      }
+      all.push_back(value->dtype == t ? value : build.cast(t, value));
+    }
+    return all;
+  }
+  const Expr* add_one(const Call* c, Op op, DataType result, const Load* place, int i, const Expr* value) {
+    std::vector<const Expr*> args = {build.call(kHandle, Op::tirx_address_of, {element(place, i)}), value};
+    if (c->args.size() > 2) args.push_back(c->args[2]);
+    return build.call(result, op, args, c->span);
+  }
+
+  // One instruction where the architecture has it for the dtype, else an update of each element: CUDA promises no more.
   const Stmt* add_lanes(const Call* c) {
     auto* place = c->args[0]->as<Call>()->args[0]->as<Load>();
+    std::vector<const Expr*> values = added(c, place->buffer->dtype.element());
+    if (has_vector_add(arch_, place->buffer, static_cast<int>(values.size()), c->args.size() > 2 ? int_arg(c, 2) : 0)) {
+      values.insert(values.begin(), c->args[0]);
+      if (c->args.size() > 2) values.push_back(c->args[2]);
+      return build.evaluate(build.call(kHandle, c->op, values, c->span), c->span);
+    }
     std::vector<const Stmt*> all;
-    for (int i = 0; i < c->args[1]->dtype.lanes; ++i) {
-      Load n = *place;
-      const Expr* at = build.binary(ExprKind::kAdd, place->indices[0], build.int_imm(place->indices[0]->dtype, i));
-      n.indices = legalise::one(build, at);
-      const Expr* address = build.call(kHandle, Op::tirx_address_of, {build.add(n)});
-      Shuffle lane{{ExprKind::kShuffle, c->args[1]->dtype.element(), c->span},
-                   legalise::one(build, c->args[1]),
-                   legalise::one(build, build.int_imm(kInt32, i))};
-      all.push_back(build.evaluate(build.call(kHandle, Op::tl_atomic_add_elem_op, {address, build.add(lane)}, c->span), c->span));
+    for (size_t i = 0; i < values.size(); ++i) {
+      all.push_back(build.evaluate(add_one(c, Op::tl_atomic_add_elem_op, kHandle, place, static_cast<int>(i), values[i]), c->span));
     }
     return build.seq(all, c->span);
+  }
+  const Expr* add_lanes_and_return(const Call* c) {
+    auto* place = c->args[0]->as<Call>()->args[0]->as<Load>();
+    DataType t = place->buffer->dtype.element();
+    std::vector<const Expr*> values = added(c, t), old, lanes;
+    for (size_t i = 0; i < values.size(); ++i) {
+      old.push_back(add_one(c, Op::tl_atomic_add_ret_elem_op, t, place, static_cast<int>(i), values[i]));
+      lanes.push_back(build.int_imm(kInt32, static_cast<int64_t>(i)));
+    }
+    return build.add(Shuffle{{ExprKind::kShuffle, c->dtype, c->span}, build.list(old), build.list(lanes)});
   }
 
   // Small formats travel as bits.
@@ -157,6 +219,8 @@ class Preparation : public Rewriter {
     const Expr* received = build.add(n);
     return t.is_bool() ? build.cast(t, received) : reinterpret(t, build.cast(bits_of(t), received));
   }
+
+  const Arch& arch_;
 };
 
 }  // namespace
@@ -178,8 +242,8 @@ std::string ieee_function(const Call* c) {
   return std::string(c->dtype.bits == 64 ? f64 : f32) + std::string(mode ? mode->value : "rn");
 }
 
-const Function* prepare(Arena& arena, const Function* f) {
-  Preparation pass(arena);
+const Function* prepare(Arena& arena, const Function* f, const Arch& arch) {
+  Preparation pass(arena, arch);
   return legalise::rewrite_body(arena, f, pass);
 }
 

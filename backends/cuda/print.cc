@@ -59,7 +59,7 @@ class ModulePrinter {
         record(f, std::string(emit::name_of(f)));
         continue;  // its text is in the imported source
       }
-      functions_.push_back(lower(arena_, legalise::legalise(arena_, prepare(arena_, lower_fragments(arena_, f)), features())));
+      functions_.push_back(lower(arena_, legalise::legalise(arena_, prepare(arena_, lower_fragments(arena_, f), arch_), features())));
     }
     name_functions();
     emit::Writer body;

@@ -1,4 +1,4 @@
-// Atomic updates, and reductions over the threads of a block or warp.
+// Reductions and scans over the threads of a block or warp.
 #include <vector>
 
 #include "backends/cuda/generated.h"
@@ -11,12 +11,14 @@ using namespace ir;
 namespace {
 
 bool is_small_float(DataType t) { return t.is_floating() && t.bits <= 16; }
+
+}  // namespace
+
 std::string dtype_name(DataType t) {
   if (is_small_float(t)) return small_float_name(t);
-  return (t.is_floating() ? "f" : t.is_uint() ? "u" : "i") + std::to_string(t.bits);
+  return t.is_bool() ? "bool" : (t.is_floating() ? "f" : t.is_uint() ? "u" : "i") + std::to_string(t.bits);
 }
 
-// `a` and `b` combined: "sum", "max", "min", "and", "or", "xor"; max and min with "_nan" pass NaN on. Empty where the dtype has it not.
 std::string combine(std::string_view op, DataType t, const std::string& a, const std::string& b) {
   if (is_small_float(t)) {
     std::string name = small_float_name(t), wide = combine(op, kFloat32, name + "_to_f32(" + a + ")", name + "_to_f32(" + b + ")");
@@ -35,62 +37,7 @@ std::string combine(std::string_view op, DataType t, const std::string& a, const
   return a + (op == "and" ? " & " : op == "or" ? " | " : " ^ ") + b;
 }
 
-struct AtomicKind {
-  std::string_view op, builtin;
-};
-AtomicKind atomic_kind(Op op) {
-  switch (op) {
-    case Op::tl_atomic_max_elem_op:
-    case Op::tl_atomic_max_ret_elem_op: return {"max", "atomicMax"};
-    case Op::tl_atomic_min_elem_op:
-    case Op::tl_atomic_min_ret_elem_op: return {"min", "atomicMin"};
-    case Op::tl_atomic_or_elem_op: return {"or", "atomicOr"};
-    case Op::tl_atomic_load_elem_op: return {"load", ""};
-    case Op::tl_atomic_store_elem_op: return {"store", ""};
-    default: return {"sum", "atomicAdd"};
-  }
-}
-
-bool has_builtin(std::string_view op, DataType t) {
-  bool word = t.is_integer() && (t.bits == 32 || t.bits == 64);
-  if (op == "sum") return (t.is_floating() && t.bits >= 32) || t == kInt32 || (t.is_uint() && word);
-  if (op == "max" || op == "min") return word;
-  return op == "or" && (t == kInt32 || (t.is_uint() && word));
-}
-
-Result<Generated> atomic(const Arch& arch, const Call* c) {
-  auto* address = c->args.empty() ? nullptr : c->args[0]->as<Call>();
-  auto* place = address && !address->args.empty() ? address->args[0]->as<Load>() : nullptr;
-  AtomicKind kind = atomic_kind(c->op);
-  size_t values = kind.op == "load" ? 1 : 2;
-  if (!place || c->args.size() < values) return unsupported(arch, "'" + std::string(c->name) + "' has no address");
-  DataType t = place->buffer->dtype;
-  std::string what = "there is no '" + std::string(c->name) + "' on " + to_string(t);
-  if (c->args.size() > values && int_arg(c, values) != 0) return unsupported(arch, what + " in an order other than relaxed");
-  bool fits = t.lanes == 1 && (t.bits == 16 || t.bits == 32 || t.bits == 64) && (t.is_integer() || t.is_floating());
-  if (!fits) return unsupported(arch, what);
-  if (kind.op == "load" || kind.op == "store") {
-    std::string type = type_name(t), name = "atomic_" + std::string(kind.op) + "_" + dtype_name(t);
-    std::string head = "__device__ __forceinline__ ";
-    if (kind.op == "load")
-      return Generated{name, head + type + " " + name + "(const " + type + "* p) { return *(const volatile " + type + "*)p; }\n"};
-    return Generated{name, head + "void " + name + "(" + type + "* p, " + type + " value) { *(volatile " + type + "*)p = value; }\n"};
-  }
-  if (has_builtin(kind.op, t)) return Generated{std::string(kind.builtin), ""};
-  std::string type = type_name(t), name = "atomic_" + std::string(kind.op) + "_" + dtype_name(t);
-  std::string word = t.bits == 16 ? "unsigned short" : t.bits == 32 ? "unsigned" : "unsigned long long";
-  std::string of_word = "(" + type + ")old", to_word = "";
-  if (t.is_floating() && t.bits == 32) of_word = "__uint_as_float(old)", to_word = "__float_as_uint";
-  if (t.is_floating() && t.bits == 64) of_word = "__longlong_as_double(old)", to_word = "__double_as_longlong";
-  std::string next = combine(kind.op, t, "seen", "value");
-  if (next.empty()) return unsupported(arch, what);
-  std::string text = "// By compare and swap; gives the value before.\n__device__ __forceinline__ " + type + " " + name + "(" + type +
-                     "* p, " + type + " value) {\n  " + word + " *word = (" + word + "*)p, old = *(volatile " + word +
-                     "*)p, expected;\n  do {\n    expected = old;\n    " + type + " seen = " + of_word +
-                     ";\n    old = atomicCAS(word, expected, (" + word + ")" + to_word + "(" + next +
-                     "));\n  } while (old != expected);\n  return " + of_word + ";\n}\n";
-  return Generated{name, text};
-}
+namespace {
 
 std::string step(std::string_view op, DataType t, const std::string& other) { return "  x = " + combine(op, t, "x", other) + ";\n"; }
 
@@ -207,7 +154,7 @@ Result<Generated> generate_reduction(const Arch& arch, const Call* c) {
     case Op::tl_warp_reduce_bitor: return warp("or");
     case Op::tirx_call_extern:
     case Op::tirx_call_pure_extern: return template_call(arch, c);
-    default: return atomic(arch, c);
+    default: return unsupported(arch, "there is no '" + std::string(c->name) + "'");
   }
 }
 
