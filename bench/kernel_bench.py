@@ -82,6 +82,8 @@ def random_tensor(record, generator):
         return torch.randint(-8, 9, shape, dtype=dtype, device="cuda", generator=generator)
     if dtype == torch.uint8:
         return torch.randint(0, 256, shape, dtype=dtype, device="cuda", generator=generator)
+    if dtype == torch.int32:
+        return torch.zeros(shape, dtype=dtype, device="cuda")
     return torch.randn(shape, dtype=torch.float16 if dtype.itemsize < 4 else dtype, device="cuda", generator=generator).to(dtype)
 
 
@@ -172,10 +174,17 @@ def measure(folder, a):
     return record
 
 
+def row(r):
+    speed, error = r["speed"], r["error"]
+    return (f"{r['name']:26} {speed['tilelang']:9.1f} {speed['kiln']:9.1f} {speed['vendor']:9.1f} {r['unit']:8} {r['ratio']:7.3f} {r['same']:9.1e} "
+            f"{error['kiln']:9.1e} {error['tilelang']:9.1e}  {r['vendor']}")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", nargs="?", default=os.path.join(ROOT, "build/kernel_cases"))
-    parser.add_argument("--json")
+    parser.add_argument("--json", default="results.json")
+    parser.add_argument("--resume", action="store_true", help="go on after the cases that the JSON file has")
     parser.add_argument("--only", default="")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--repeats", type=int, default=30)
@@ -183,26 +192,26 @@ def main():
     if not os.path.isdir(a.folder):
         print(f"left out: there is no folder {a.folder}; make it with bench/kernel_cases.py")
         sys.exit(77)
-    torch.cuda.init()
-    torch.zeros(1, device="cuda")
-    print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}")
-    print(f"{'kernel':26} {'TileLang':>9} {'Kiln':>9} {'vendor':>9} {'':8} {'Kiln/TL':>7} {'Kiln-TL':>9} {'Kiln-ref':>9} {'TL-ref':>9}  vendor")
-    names = sorted(d for d in os.listdir(a.folder) if os.path.exists(os.path.join(a.folder, d, "case.json")) and re.search(a.only, d))
+    torch.zeros(1, device="cuda")  # makes the context that the driver's calls use
     records = []
-    for name in names:
+    if a.resume:
+        with open(a.json) as f:
+            records = json.load(f)
+    else:
+        print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}")
+        print(f"{'kernel':26} {'TileLang':>9} {'Kiln':>9} {'vendor':>9} {'':8} {'Kiln/TL':>7} {'Kiln-TL':>9} {'Kiln-ref':>9} {'TL-ref':>9}  vendor")
+    names = sorted(d for d in os.listdir(a.folder) if os.path.exists(os.path.join(a.folder, d, "case.json")) and re.search(a.only, d))
+    for name in names[len(records):]:
         try:
-            r = measure(os.path.join(a.folder, name), a)
-        except Exception as e:  # a fault leaves the context unusable: what was measured is kept
+            records.append(measure(os.path.join(a.folder, name), a))
+            print(row(records[-1]), flush=True)
+        except Exception as e:
             print(f"{name}: {type(e).__name__}: {str(e)[:300]}", flush=True)
             records.append({"name": name, "failed": str(e)[:1000]})
-        else:
-            records.append(r)
-            s, error = r["speed"], r["error"]
-            print(f"{name:26} {s['tilelang']:9.1f} {s['kiln']:9.1f} {s['vendor']:9.1f} {r['unit']:8} {r['ratio']:7.3f} {r['same']:9.1e} {error['kiln']:9.1e} "
-                  f"{error['tilelang']:9.1e}  {r['vendor']}", flush=True)
-        if a.json:
-            with open(a.json, "w") as f:
-                json.dump(records, f, indent=1)
+        with open(a.json, "w") as f:
+            json.dump(records, f, indent=1)
+        if "failed" in records[-1]:  # a fault leaves the context unusable: the rest in a new process
+            os.execv(sys.executable, [sys.executable, *sys.argv, *([] if a.resume else ["--resume"])])
     ratios = [r["ratio"] for r in records if "ratio" in r]
     if ratios:
         print(f"geometric mean of Kiln / TileLang over {len(ratios)}: {math.exp(statistics.fmean(map(math.log, ratios))):.3f}, worst {min(ratios):.3f}")
