@@ -59,7 +59,9 @@ class ModulePrinter {
         record(f, std::string(emit::name_of(f)));
         continue;  // its text is in the imported source
       }
-      functions_.push_back(lower(arena_, legalise::legalise(arena_, prepare(arena_, lower_fragments(arena_, f), arch_), features())));
+      const Function* prepared = prepare(arena_, lower_fragments(arena_, f), arch_);
+      const Function* plain = lower(arena_, legalise::legalise(arena_, prepared, features()));
+      functions_.push_back(legalise::hoist_addresses(arena_, plain));
     }
     name_functions();
     emit::Writer body;

@@ -42,6 +42,11 @@ const ir::Function* widen_integers(Arena& arena, const ir::Function* f, const Fe
 // What stays a kFloorDiv or kFloorMod has signed integer operands.
 const ir::Function* lower_floor_division(Arena& arena, const ir::Function* f);
 
+// What an index adds up from terms that no loop around it changes is added to the pointer before that loop, once: to "A_thread" where it
+// differs between threads, to "A_block" where it does not. Wants one index everywhere, and no vector but in an Attr "kiln.vector_access".
+// For targets whose compiler unrolls loops; legalise() leaves it to them.
+const ir::Function* hoist_addresses(Arena& arena, const ir::Function* f);
+
 // Runs the passes that `features` asks for.
 const ir::Function* legalise(Arena& arena, const ir::Function* f, const Features& features);
 
