@@ -56,12 +56,14 @@ class ModulePrinter {
   Source print() {
     for (const Function* f : module_.functions) {
       if (emit::has_imported_body(f)) {
+        parameters_[f] = emit::parameters(f);
         record(f, std::string(emit::name_of(f)));
         continue;  // its text is in the imported source
       }
       const Function* prepared = prepare(arena_, lower_fragments(arena_, f), arch_);
       const Function* plain = lower(arena_, legalise::legalise(arena_, prepared, features()));
       functions_.push_back(legalise::hoist_addresses(arena_, plain));
+      parameters_[functions_.back()] = emit::parameters(plain);  // while it is seen which memory is written
     }
     name_functions();
     emit::Writer body;
@@ -99,7 +101,7 @@ class ModulePrinter {
         text += "__launch_bounds__(" + std::to_string(launch.threads) + ", " + std::to_string(launch.min_blocks) + ") ";
     }
     text += symbols_[std::string(f->name)] + "(";
-    std::vector<emit::Parameter> params = emit::parameters(f);
+    const std::vector<emit::Parameter>& params = parameters_[f];
     for (size_t i = 0; i < params.size(); ++i) {
       bool tensor_map = !params[i].info.is_pointer && params[i].info.dtype.is_handle();
       text += (i ? ", " : "") + (tensor_map ? "const __grid_constant__ tensor_map" : params[i].type(type_name));
@@ -128,11 +130,13 @@ class ModulePrinter {
     std::string swizzle = launch_of(f).swizzle;
     p.swizzled = !swizzle.empty();
     std::string head = signature(f, &p);
-    std::vector<emit::Parameter> params = emit::parameters(f);
+    const std::vector<emit::Parameter>& params = parameters_[f];
     out.open(head);
     p.names.push();
     for (size_t i = 0; i < params.size(); ++i) {
-      if (params[i].info.is_pointer && !params[i].info.dtype.is_void()) p.pointees[f->params[i]] = params[i].info.dtype;
+      if (!params[i].info.is_pointer || params[i].info.dtype.is_void()) continue;
+      p.pointees[f->params[i]] = params[i].info.dtype;
+      if (params[i].info.is_read_only) p.read_only.insert(f->params[i]);
     }
     if (p.swizzled) out.line("const dim3 block = " + swizzle + ";");
     p.stmt(f->body);
@@ -146,7 +150,7 @@ class ModulePrinter {
     KernelInfo k;
     k.name = emit::name_of(f);
     k.symbol = symbol;
-    for (emit::Parameter& p : emit::parameters(f)) k.params.push_back(std::move(p.info));
+    for (const emit::Parameter& p : parameters_[f]) k.params.push_back(p.info);
     const Value* launch = f->attrs ? f->attrs->find("tirx.kernel_launch_params") : nullptr;
     if (launch) {
       for (const Value& v : launch->array) k.launch_params.emplace_back(v.string);
@@ -194,6 +198,7 @@ class ModulePrinter {
   const Arch& arch_;
   Arena arena_;
   std::vector<const Function*> functions_;
+  std::map<const Function*, std::vector<emit::Parameter>> parameters_;
   std::set<std::string, std::less<>> reserved_;
   std::string imported_;
   std::map<std::string, std::string, std::less<>> symbols_;

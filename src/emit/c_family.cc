@@ -288,11 +288,16 @@ void CFamily::bind(const Bind* b) {
     auto* v = b->value->as<Var>();
     auto* c = b->value->as<Call>();
     bool typed = c && c->op == Op::tirx_reinterpret && c->pointer && b->var->pointer && c->pointer->element == b->var->pointer->element;
+    auto* place = c && c->op == Op::tirx_address_of ? c->args[0]->as<Load>() : nullptr;
+    const Var* of = place ? place->buffer->data : nullptr;
+    if (of && b->var->pointer && pointees.contains(of)) typed = pointees[of] == b->var->pointer->element.element();
+    bool constant = typed && read_only.contains(of);
+    if (constant) read_only.insert(b->var);
     bool same = typed || (v && pointees.contains(v) && b->var->pointer && pointees[v] == b->var->pointer->element.element());
     std::string t = pointer_type(b->var);
     value = same ? str(b->value) : "(" + t + ")" + str(b->value, Prec::kUnary);
     if (b->var->pointer) pointees[b->var] = b->var->pointer->element.element();
-    out.line(t + " " + names.declare(b->var) + " = " + value + ";");
+    out.line((constant ? "const " : "") + t + " " + names.declare(b->var) + " = " + value + ";");
   } else {
     value = str(b->value);
     out.line("const " + type(b->var->dtype) + " " + names.declare(b->var) + " = " + value + ";");

@@ -59,6 +59,7 @@ class CFamily {
   const ir::Function* function = nullptr;           // being printed
   std::string_view bare_return = "return;";         // for a Return without a value, or whose value the function does not give
   std::map<const ir::Var*, ir::DataType> pointees;  // element types of pointers as they are declared
+  std::set<const ir::Var*> read_only;               // pointers declared to const elements
 
  private:
   Text binary(const ir::Binary* b);

@@ -192,7 +192,8 @@ class AddressHoister : public Rewriter {
       split(terms, level, taken, left);
       size_t variable = 0;
       for (const Expr* e : left) variable += e->kind != ExprKind::kIntImm;
-      if (taken.empty() || (variable == 0 && taken.size() < 2)) continue;
+      bool computed = taken.size() > 1 || (taken.size() == 1 && !taken[0]->as<Var>());
+      if (!computed || (variable == 0 && taken.size() < 2)) continue;
       const Expr* rest = left.empty() ? build.int_imm(index->dtype, 0) : sum(left);
       if (ramp) {
         Ramp r = *ramp;

@@ -20,6 +20,7 @@ class Accesses : public Rewriter {
 
   const Stmt* stmt(const Stmt* s) override {
     if (auto* b = s->as<Bind>()) bound_[b->var] = b->value;
+    if (auto* a = s->as<AllocBuffer>()) allocated_[a->buffer->data] = a->buffer;
     if (auto* f = s->as<For>()) {
       int64_t start = factor(f->min), step = f->step ? factor(f->step) : 1;
       factors_[f->var] = std::min(start, step);
@@ -118,6 +119,21 @@ class Accesses : public Rewriter {
     return bytes > b->dtype.element_bytes() ? bytes : 0;
   }
 
+  // Whether b[index] are registers side by side that one access of `bytes` can fill or empty: arrays are aligned to the largest power of
+  // two, of 16 at most, that divides their size.
+  bool is_piece(const Buffer* b, List<const Expr*> indices, const Expr* predicate, int64_t bytes) {
+    auto it = allocated_.find(b->data);
+    auto* r = indices.size() == 1 ? indices[0]->as<Ramp>() : nullptr;
+    auto* stride = r ? r->stride->as<IntImm>() : nullptr;
+    if (it == allocated_.end() || !stride || stride->value != 1 || predicate || r->base->dtype.lanes > 1 || has_let(r->base)) return false;
+    const Buffer* whole = it->second;
+    if (!in_registers(b) || whole->dtype != b->dtype || b->dtype.lanes > 1 || b->dtype.bits % 8 || b->elem_offset || bytes > 16)
+      return false;
+    int64_t size = b->dtype.element_bytes();
+    for (const Expr* extent : whole->shape) size *= extent->as<IntImm>() ? extent->as<IntImm>()->value : 0;
+    return size > 0 && size % bytes == 0 && bytes_of_factor(r->base, b->dtype) >= bytes;
+  }
+
   List<const Expr*> all_of(uint16_t lanes) { return one(build, build.ramp(build.int_imm(kInt32, 0), build.int_imm(kInt32, 1), lanes)); }
   const Buffer* registers(std::string_view like, DataType t, uint16_t lanes, std::vector<const Stmt*>& before) {
     const Buffer* b = local_array(build, std::string(like) + "_v", t.element(), lanes);
@@ -180,8 +196,10 @@ class Accesses : public Rewriter {
     int64_t bytes = access_bytes(s->buffer, s->indices, s->predicate);
     auto* l = s->value->as<Load>();
     int64_t total = int64_t{lanes} * s->buffer->dtype.element_bytes();
-    if (l && bytes == total && l->buffer->dtype == s->buffer->dtype && access_bytes(l->buffer, l->indices, l->predicate) == total) {
-      return access(s, bytes);
+    if (l && l->buffer->dtype == s->buffer->dtype) {
+      int64_t read = access_bytes(l->buffer, l->indices, l->predicate);
+      if (bytes == total && (read == total || is_piece(l->buffer, l->indices, l->predicate, total))) return access(s, bytes);
+      if (read == total && is_piece(s->buffer, s->indices, s->predicate, total)) return access(s, read);
     }
     std::vector<const Stmt*> all;
     Store n = *s;
@@ -201,6 +219,7 @@ class Accesses : public Rewriter {
   int64_t widest_;
   std::map<const Var*, const Expr*> bound_;
   std::map<const Var*, int64_t> factors_;
+  std::map<const Var*, const Buffer*> allocated_;
 };
 
 }  // namespace
