@@ -154,6 +154,7 @@ const std::vector<Helper>& helpers() {
   static const std::vector<Helper> all = {
       {"int_limits", device::int_limits, {"INT32_MIN", "INT64_MIN"}},
       {"f16", device::f16, {"f16", "f16_to_f32", "f32_to_f16"}},
+      {"f16_arithmetic", device::f16_arithmetic, {"f16_add", "f16_sub", "f16_mul"}},
       {"bf16", device::bf16, {"bf16", "bf16_to_f32", "f32_to_bf16"}, 75, 79},
       {"bf16_sm80", device::bf16_sm80, {"bf16", "bf16_to_f32", "f32_to_bf16"}, 80},
       {"f8_e4m3", device::f8_e4m3, {"f8_e4m3", "f8_e4m3_to_f32", "f32_to_f8_e4m3"}, 75, 88},
