@@ -41,14 +41,24 @@ class Checker {
   }
 
   void type(DataType t, SpanId span, const std::string& where) {
-    if (has_type(t.element())) return;
+    bool wide = t.is_floating() && t.bits == 6 && t.lanes > 4;  // CUDA has vectors of 2 and 4
+    if (has_type(t.element()) && !wide) return;
     fault(span, "codegen 'cuda' has no type for dtype '" + to_string(t) + "' of " + where + " on " + arch_.sm());
+  }
+
+  // A dtype that an element in memory, or in registers, can have. How bytes hold several elements is for a module to say, with bytes.
+  void storage(const Buffer* b, SpanId span) {
+    std::string name = "buffer '" + std::string(b->name) + "'";
+    type(b->dtype, span, name);
+    if (b->dtype.bits >= 8 || b->dtype.is_void() || b->scope().starts_with("local")) return;
+    fault(span, "codegen 'cuda' has no " + name + " of packed '" + to_string(b->dtype) + "' on " + arch_.sm(),
+          "load bytes and reinterpret them");
   }
 
   void stmt(const Stmt* s) {
     if (s->span) stmt_span_ = s->span;
     if (auto* a = s->as<AllocBuffer>()) return alloc(a);
-    if (auto* st = s->as<Store>()) return type(st->buffer->dtype, s->span, "buffer '" + std::string(st->buffer->name) + "'");
+    if (auto* st = s->as<Store>()) return storage(st->buffer, s->span);
     if (auto* t = s->as<ThreadExtent>()) return thread(t->tag, s->span);
     if (auto* f = s->as<For>(); f && f->for_kind == ForKind::kThreadBinding) return thread(f->thread_tag, s->span);
     if (auto* a = s->as<Attr>(); a && a->key == "threadblock_swizzle_pattern") return swizzle(a);
@@ -57,7 +67,7 @@ class Checker {
   void alloc(const AllocBuffer* a) {
     const Buffer* b = a->buffer;
     std::string name = "buffer '" + std::string(b->name) + "'";
-    type(b->dtype, a->span, name);
+    storage(b, a->span);
     std::string_view scope = b->scope();
     bool known = scope == "local" || scope == "local.var" || scope == "local.fragment" || scope == "local.descriptor.wgmma" ||
                  scope == "local.descriptor.tcgen05_smem" || scope == "local.descriptor.tcgen05_instr" || scope == "shared" ||
@@ -95,7 +105,7 @@ class Checker {
     if (error_) return;
     auto* c = e->as<Call>();
     type(e->dtype, e->span, c ? "operator '" + std::string(c->name) + "'" : "an expression");
-    if (auto* l = e->as<Load>()) type(l->buffer->dtype, e->span, "buffer '" + std::string(l->buffer->name) + "'");
+    if (auto* l = e->as<Load>()) storage(l->buffer, e->span);
     if (c) call(c);
   }
 

@@ -18,7 +18,7 @@ using emit::Text;
 namespace {
 
 std::string float_literal(DataType t, double value) {
-  if (t.bits <= 16) return emit::hex(encode_float_literal(t, value), t.bits / 4);
+  if (t.bits <= 16) return emit::hex(encode_float_literal(t, value), (t.bits + 3) / 4);
   if (t.bits == 64) {
     if (std::isnan(value)) return "__longlong_as_double(0x7FF8000000000000)";
     if (std::isinf(value)) return value < 0 ? "__longlong_as_double(0xFFF0000000000000)" : "__longlong_as_double(0x7FF0000000000000)";

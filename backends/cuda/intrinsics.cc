@@ -161,6 +161,15 @@ const std::vector<Helper>& helpers() {
       {"f8_e4m3_sm89", device::f8_e4m3_sm89, {"f8_e4m3", "f8_e4m3_to_f32", "f32_to_f8_e4m3"}, 89},
       {"f8_e5m2", device::f8_e5m2, {"f8_e5m2", "f8_e5m2_to_f32", "f32_to_f8_e5m2"}, 75, 88},
       {"f8_e5m2_sm89", device::f8_e5m2_sm89, {"f8_e5m2", "f8_e5m2_to_f32", "f32_to_f8_e5m2"}, 89},
+      {"small_float", device::small_float, {"decode_magnitude", "encode_magnitude"}},
+      {"f8_e3m4", device::f8_e3m4, {"f8_e3m4", "f8_e3m4_to_f32", "f32_to_f8_e3m4"}},
+      {"f8_e4m3b11fnuz", device::f8_e4m3b11fnuz, {"f8_e4m3b11fnuz", "f8_e4m3b11fnuz_to_f32", "f32_to_f8_e4m3b11fnuz"}},
+      {"f8_e4m3fnuz", device::f8_e4m3fnuz, {"f8_e4m3fnuz", "f8_e4m3fnuz_to_f32", "f32_to_f8_e4m3fnuz"}},
+      {"f8_e5m2fnuz", device::f8_e5m2fnuz, {"f8_e5m2fnuz", "f8_e5m2fnuz_to_f32", "f32_to_f8_e5m2fnuz"}},
+      {"f8_e8m0fnu", device::f8_e8m0fnu, {"f8_e8m0fnu", "f8_e8m0fnu_to_f32", "f32_to_f8_e8m0fnu"}},
+      {"f6_e2m3", device::f6_e2m3, {"f6_e2m3", "f6_e2m3_to_f32", "f32_to_f6_e2m3"}},
+      {"f6_e3m2", device::f6_e3m2, {"f6_e3m2", "f6_e3m2_to_f32", "f32_to_f6_e3m2"}},
+      {"f4_e2m1", device::f4_e2m1, {"f4_e2m1", "f4_e2m1_to_f32", "f32_to_f4_e2m1"}},
       {"round_to_odd", device::round_to_odd, {"f64_to_f32_odd", "i32_to_f32_odd", "u32_to_f32_odd", "i64_to_f32_odd", "u64_to_f32_odd"}},
       {"floor_div", device::floor_div, {"floor_div_i32", "floor_mod_i32", "floor_div_i64", "floor_mod_i64"}},
       {"minmax_nan", device::minmax_nan, {"min_nan_f32", "max_nan_f32", "min_nan_f64", "max_nan_f64"}},
@@ -208,7 +217,10 @@ const std::vector<Helper>& helpers() {
 std::string small_float_name(ir::DataType t) {
   if (t.element() == ir::kFloat16) return "f16";
   if (t.element() == ir::kBFloat16) return "bf16";
-  return t.code == ir::TypeCode::kFloat8E5M2 ? "f8_e5m2" : "f8_e4m3";
+  if (t.code == ir::TypeCode::kFloat8E4M3FN) return "f8_e4m3";  // one format under two names
+  std::string name = to_string(t.element());                    // "float8_e5m2", "float6_e2m3fn"
+  bool has_suffix = t.bits < 8 && name.ends_with("fn");
+  return "f" + name.substr(5, name.size() - 5 - (has_suffix ? 2 : 0));
 }
 
 std::string type_name(ir::DataType t) {
@@ -219,6 +231,7 @@ std::string type_name(ir::DataType t) {
     std::string prefix = t.is_uint() ? "unsigned" : "";
     auto named = [&](std::string_view name) { return prefix + (prefix.empty() ? "" : " ") + std::string(name); };
     switch (t.bits) {
+      case 4:  // sign or zero extended
       case 8: return t.is_uint() ? "unsigned char" : "signed char";
       case 16: return named("short");
       case 32: return t.is_uint() ? "unsigned" : "int";
@@ -231,12 +244,8 @@ std::string type_name(ir::DataType t) {
 }
 
 bool has_type(ir::DataType t) {
-  if (t.is_integer()) return t.bits == 8 || t.bits == 16 || t.bits == 32 || t.bits == 64;
-  if (t.is_float8()) {
-    return t.code == ir::TypeCode::kFloat8E4M3 || t.code == ir::TypeCode::kFloat8E4M3FN || t.code == ir::TypeCode::kFloat8E5M2;
-  }
-  if (t.is_floating()) return t.bits >= 16 && t.bits <= 64;
-  return t.is_bool() || t.code == ir::TypeCode::kHandle;
+  if (t.is_integer()) return t.bits == 4 || t.bits == 8 || t.bits == 16 || t.bits == 32 || t.bits == 64;
+  return t.is_floating() || t.is_bool() || t.code == ir::TypeCode::kHandle;
 }
 
 const std::set<std::string, std::less<>>& reserved_names() {

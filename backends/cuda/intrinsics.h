@@ -50,7 +50,7 @@ std::string small_float_name(ir::DataType t);
 // CUDA C++ type of a scalar.
 std::string type_name(ir::DataType t);
 
-// Whether values of this type exist in the printed text.
+// Whether values of this type exist in the printed text. Those of 4 and 6 bits have no place in memory.
 bool has_type(ir::DataType t);
 
 // Names that no variable or function of the printed text may take.

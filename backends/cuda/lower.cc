@@ -92,11 +92,20 @@ class Lowering : public Rewriter {
     }
     if (is_small_float(from) && is_small_float(to) && small_float_name(from) == small_float_name(to)) return e;
     if (is_small_float(from)) return cast(to, named(kFloat32, small_float_name(from) + "_to_f32", {e}, e->span));
+    if (to.is_integer() && to.bits < 8) return four_bits(to, plain_cast(kInt32, e));
     if (!is_small_float(to)) return plain_cast(to, e);
     std::string name = "f32_to_" + small_float_name(to);
     bool exact = from == kFloat32 || from.is_bool() || (from.is_integer() && from.bits <= 16);
     if (exact) return named(to, name, {plain_cast(kFloat32, e)}, e->span);
     return named(to, name, {named(kFloat32, suffix(from) + "_to_f32_odd", {e})}, e->span);
+  }
+
+  // The lower 4 bits of an int32, sign or zero extended.
+  const Expr* four_bits(DataType to, const Expr* e) {
+    auto constant = [&](int64_t v) { return build.int_imm(kInt32, v); };
+    const Expr* low = build.binary(ExprKind::kBitAnd, e, constant(15), e->span);
+    if (to.is_int()) low = build.binary(ExprKind::kSub, build.binary(ExprKind::kBitXor, low, constant(8)), constant(8), e->span);
+    return plain_cast(to, low);
   }
 
   const Expr* reinterpret(const Call* c) {
@@ -111,6 +120,7 @@ class Lowering : public Rewriter {
       return to.bits == 64 ? named(to, "__longlong_as_double", {plain_cast(kInt64, e)}, c->span)
                            : named(to, "__uint_as_float", {plain_cast(kUInt32, e)}, c->span);
     }
+    if (to.bits < 8 && (to.is_int() || from.is_int())) return four_bits(to.is_int() ? to : unsigned_of(4), plain_cast(kInt32, e));
     return plain_cast(to, e);  // the small formats are their bits in the printed text
   }
 

@@ -47,7 +47,8 @@ std::vector<std::string> every_form(const std::string& dtype) {
     if (order == 0 || order == 3 || order == 5) lines.push_back("T.atomic_store_elem_op(T.address_of(A_1[tx]), A_1[1]" + with + ")");
   }
   for (const char* scope : {"", "_block", "_system"}) {
-    std::vector<std::string> names = {"Add", "Sub", "Exch", "Min", "Max"};
+    std::vector<std::string> names = {"Add", "Exch", "Min", "Max"};
+    if (!dtype.starts_with("float8")) names.emplace_back("Sub");
     if (!floating) names.insert(names.end(), {"And", "Or", "Xor"});
     if (dtype == "uint32") names.insert(names.end(), {"Inc", "Dec"});
     for (const std::string& name : names) {

@@ -1,0 +1,157 @@
+// The helpers that convert small formats, run here as C++ for every code and around every rounding boundary; and that all casts compile.
+#include <gmock/gmock.h>
+
+#include <bit>
+#include <cmath>
+
+#include "backends/cuda/print.h"
+#include "backends/cuda/toolchain.h"
+#include "base/small_float.h"
+#include "import/import.h"
+
+#define __device__
+#define __forceinline__ inline
+
+namespace kiln::cuda {
+namespace {
+
+namespace device_code {
+float __uint_as_float(unsigned v) { return std::bit_cast<float>(v); }
+unsigned __float_as_uint(float v) { return std::bit_cast<unsigned>(v); }
+float __fadd_rn(float a, float b) { return a + b; }
+#include "backends/cuda/device/small_float.cu"
+// The rest needs what stands above.
+#include "backends/cuda/device/f4_e2m1.cu"
+#include "backends/cuda/device/f6_e2m3.cu"
+#include "backends/cuda/device/f6_e3m2.cu"
+#include "backends/cuda/device/f8_e3m4.cu"
+#include "backends/cuda/device/f8_e4m3b11fnuz.cu"
+#include "backends/cuda/device/f8_e4m3fnuz.cu"
+#include "backends/cuda/device/f8_e5m2fnuz.cu"
+#include "backends/cuda/device/f8_e8m0fnu.cu"
+}  // namespace device_code
+
+struct Format {
+  const char* dtype;
+  float (*decode)(unsigned char);
+  unsigned char (*encode)(float);
+};
+using namespace device_code;
+const Format kFormats[] = {{"float4_e2m1fn", f4_e2m1_to_f32, f32_to_f4_e2m1},
+                           {"float6_e2m3fn", f6_e2m3_to_f32, f32_to_f6_e2m3},
+                           {"float6_e3m2fn", f6_e3m2_to_f32, f32_to_f6_e3m2},
+                           {"float8_e3m4", f8_e3m4_to_f32, f32_to_f8_e3m4},
+                           {"float8_e4m3b11fnuz", f8_e4m3b11fnuz_to_f32, f32_to_f8_e4m3b11fnuz},
+                           {"float8_e4m3fnuz", f8_e4m3fnuz_to_f32, f32_to_f8_e4m3fnuz},
+                           {"float8_e5m2fnuz", f8_e5m2fnuz_to_f32, f32_to_f8_e5m2fnuz},
+                           {"float8_e8m0fnu", f8_e8m0fnu_to_f32, f32_to_f8_e8m0fnu}};
+
+class CudaSmallFloat : public testing::TestWithParam<Format> {};
+
+TEST_P(CudaSmallFloat, DecodesEveryCode) {
+  ir::DataType t = *ir::parse_dtype(GetParam().dtype);
+  for (unsigned code = 0; code < 1u << t.bits; ++code) {
+    double expected = decode_float(t, code);
+    float got = GetParam().decode(static_cast<unsigned char>(code));
+    if (std::isnan(expected)) {
+      EXPECT_TRUE(std::isnan(got)) << code;
+    } else {
+      EXPECT_EQ(got, expected) << code;
+      EXPECT_EQ(std::signbit(got), std::signbit(expected)) << code;
+    }
+  }
+}
+
+TEST_P(CudaSmallFloat, EncodesAroundEveryBoundary) {
+  ir::DataType t = *ir::parse_dtype(GetParam().dtype);
+  auto check = [&](float x) { EXPECT_EQ(GetParam().encode(x), encode_float(t, x)) << x; };
+  for (unsigned high = 0; high < 1u << 16; ++high) {  // every sign, exponent and 7 bits of the mantissa, and what lies beside it
+    for (unsigned low : {0u, 1u, 0xFFFFu}) {
+      float x = std::bit_cast<float>(high << 16 | low);
+      if (std::isnan(x) && t.bits == 8 && t.code != ir::TypeCode::kFloat8E8M0FNU) {
+        EXPECT_TRUE(std::isnan(decode_float(t, GetParam().encode(x))));
+      } else {
+        check(x);
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Formats, CudaSmallFloat, testing::ValuesIn(kFormats),
+                         [](const auto& info) { return std::string(info.param.dtype); });
+
+const char* kDtypes[] = {"bool",
+                         "int8",
+                         "int16",
+                         "int32",
+                         "int64",
+                         "uint8",
+                         "uint16",
+                         "uint32",
+                         "uint64",
+                         "float16",
+                         "bfloat16",
+                         "float32",
+                         "float64",
+                         "float8_e4m3fn",
+                         "float8_e5m2",
+                         "float8_e3m4",
+                         "float8_e4m3b11fnuz",
+                         "float8_e4m3fnuz",
+                         "float8_e5m2fnuz",
+                         "float8_e8m0fnu"};
+// These have no place in memory.
+const char* kNarrow[] = {"int4", "uint4", "float4_e2m1fn", "float6_e2m3fn", "float6_e3m2fn"};
+
+std::string module_of(const std::string& from, const std::vector<std::string>& body) {
+  std::string text =
+      "@I.ir_module\nclass Module:\n    @T.prim_func\n    def k(A: T.handle(\"" + from +
+      "\", \"global\"), B: T.handle(\"float64\", \"global\")):\n"
+      "        T.func_attr({\"global_symbol\": \"k\", \"tirx.is_global_func\": True, \"tirx.kernel_launch_params\": [\"threadIdx.x\"]})\n"
+      "        A_1 = T.decl_buffer((256,), \"" +
+      from + "\", data=A)\n        B_1 = T.decl_buffer((256,), \"float64\", data=B)\n        tx = T.launch_thread(\"threadIdx.x\", 32)\n";
+  for (const std::string& line : body) text += "        " + line + "\n";
+  return text;
+}
+
+Result<Source> source(const std::string& from, const std::vector<std::string>& body, const Arch& arch) {
+  auto module = parse_module(module_of(from, body), "k.py");
+  if (!module) return module.error();
+  return print_source(**module, arch);
+}
+
+TEST(CudaConversion, EveryPairCompiles) {
+  Arch arch = *arch_of(*Target::parse("cuda -arch=sm_90a"));
+  for (const char* from : kDtypes) {
+    std::vector<std::string> body;
+    int at = 0;
+    auto line = [&](const std::string& to, int lanes) {
+      std::string x = lanes > 1 ? "x" + std::to_string(lanes) : "", slot = std::to_string(8 * at++ % 200);
+      std::string range = lanes > 1 ? "[" + slot + ":" + slot + " + " + std::to_string(lanes) + "]" : "[" + slot + "]";
+      body.push_back("B_1" + range + " = T.Cast(\"float64" + x + "\", T.Cast(\"" + to + x + "\", A_1" + range + "))");
+    };
+    for (const char* to : kDtypes) line(to, 1), line(to, 3), line(to, 4);
+    for (const char* to : kNarrow) line(to, 1), line(to, 2), line(to, 4);
+    auto s = source(from, body, arch);
+    ASSERT_TRUE(s.ok()) << from << ": " << s.error().to_string();
+    auto ptx = artifacts_of(*s, arch).at("ptx")();
+    EXPECT_TRUE(ptx.ok()) << from << ": " << ptx.error().to_string();
+  }
+}
+
+TEST(CudaConversion, BytesAreTakenApartIntoFourBits) {
+  Arch arch = *arch_of(*Target::parse("cuda -arch=sm_80"));
+  auto s = source("uint8", {"B_1[0:2] = T.Cast(\"float64x2\", T.reinterpret(\"int4x2\", A_1[tx]))"}, arch);
+  ASSERT_TRUE(s.ok()) << s.error().to_string();
+  EXPECT_THAT(s->text, testing::HasSubstr("& 15 ^ 8) - 8)"));
+}
+
+TEST(CudaConversion, PackedElementsInMemoryAreRefused) {
+  Arch arch = *arch_of(*Target::parse("cuda -arch=sm_80"));
+  auto s = source("int4", {"B_1[0] = T.Cast(\"float64\", A_1[0])"}, arch);
+  ASSERT_FALSE(s.ok());
+  EXPECT_THAT(s.error().to_string(), testing::HasSubstr("no buffer 'A_1' of packed 'int4' on sm_80 (load bytes and reinterpret them)"));
+}
+
+}  // namespace
+}  // namespace kiln::cuda
