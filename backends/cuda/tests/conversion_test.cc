@@ -143,7 +143,7 @@ TEST(CudaConversion, BytesAreTakenApartIntoFourBits) {
   Arch arch = *arch_of(*Target::parse("cuda -arch=sm_80"));
   auto s = source("uint8", {"B_1[0:2] = T.Cast(\"float64x2\", T.reinterpret(\"int4x2\", A_1[tx]))"}, arch);
   ASSERT_TRUE(s.ok()) << s.error().to_string();
-  EXPECT_THAT(s->text, testing::HasSubstr("& 15 ^ 8) - 8)"));
+  EXPECT_THAT(s->text, testing::HasSubstr("& 15) ^ 8) - 8)"));
 }
 
 TEST(CudaConversion, PackedElementsInMemoryAreRefused) {
