@@ -171,6 +171,7 @@ class Checker {
                                 std::to_string(c->args.size()));
     }
     if (arch_.number < h.first_sm) return unsupported_call(c, "it needs sm_" + std::to_string(h.first_sm) + " or newer");
+    if (c->op == Op::tl_clc_try_cancel_multicast && !arch_.suffix) return unsupported_call(c, "it needs sm_100a or one of its likes");
     if (h.function.starts_with("wgmma") && !arch_.has_wgmma()) return unsupported_call(c, "it needs sm_90a");
     for (size_t i = 0; i < c->args.size(); ++i) {
       if (h.args[i] == 't' && !c->args[i]->as<IntImm>())

@@ -116,11 +116,12 @@ std::string address(CFamily& p, const Expr* e) {
   if (auto* l = e->as<Load>()) return "&" + p.element(l->buffer, l->indices[0]);
   return p.str(e);
 }
-std::string at(CFamily& p, const Call& c, size_t i) {
-  std::string base = p.str(c.args[i], Prec::kPostfix);
-  auto* offset = c.args[i + 1]->as<IntImm>();
-  return offset && offset->value == 0 ? base : "&" + base + "[" + p.str(c.args[i + 1]) + "]";
+std::string at(CFamily& p, const Expr* pointer, const Expr* index) {
+  std::string base = p.str(pointer, Prec::kPostfix);
+  auto* offset = index->as<IntImm>();
+  return offset && offset->value == 0 ? base : "&" + base + "[" + p.str(index) + "]";
 }
+std::string at(CFamily& p, const Call& c, size_t i) { return at(p, c.args[i], c.args[i + 1]); }
 // The same where the offset counts elements of half a byte.
 std::string packed(CFamily& p, const Call& c, size_t i, std::string_view format) {
   auto* offset = c.args[i + 1]->as<IntImm>();
@@ -209,10 +210,16 @@ std::string generated_args(CFamily& p, const Call& c) {
     case Op::tl_ptx_wgmma_ss: return joined({at(p, c, 10), descriptor(p, c, 6), descriptor(p, c, 8), p.str(c.args[12])});
     case Op::tl_ptx_wgmma_rs: return joined({at(p, c, 9), at(p, c, 5), descriptor(p, c, 7), p.str(c.args[11])});
     case Op::tl_tma_load:
+    case Op::tl_tma_load_multicast:
+    case Op::tl_tma_load_gather4:
     case Op::tl_tma_load_im2col: {
       if (!c.args[0]->as<Var>()) return joined({p.str(c.args[0]), p.str(c.args[1]), address(p, c.args[2]), p.str(c.args[3])});
       return joined({address(p, c.args[0]), address(p, c.args[1]), p.args(c.args.first(n - 1), 2)});
     }
+    case Op::tl_tma_store_scatter4: return joined({address(p, c.args[0]), p.args(c.args.first(n - 1), 1)});
+    case Op::tl_tma_store_cluster: return joined({p.args(c.args.first(4)), address(p, c.args[4])});
+    case Op::tl_ptx_cluster_store: return joined({at(p, c.args[0], c.args[3]), p.str(c.args[1]), p.str(c.args[2])});
+    case Op::tl_ptx_st_bulk_shared: return p.args(c.args.first(2));
     case Op::tl_tma_store: return joined({address(p, c.args[0]), p.args(c.args.first(c.args[0]->as<Var>() ? n - 2 : 3), 1)});
     case Op::tirx_tvm_fill_fragment:
     case Op::tirx_tvm_load_matrix_sync:

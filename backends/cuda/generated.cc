@@ -48,6 +48,13 @@ int extent(std::string_view shape, char letter) {
   return n;
 }
 
+bool is_pair(const Call* c) {
+  const Value* v = c->annotations ? c->annotations->find("use_2cta") : nullptr;
+  if (!v) return false;
+  auto* n = v->kind == Value::Kind::kExpr ? v->expr->as<IntImm>() : nullptr;
+  return v->boolean || v->integer != 0 || (n && n->value != 0);
+}
+
 Error unsupported(const Arch& arch, const std::string& what, const std::string& hint) {
   return {Code::kUnsupported, what + " on " + arch.sm(), "", hint};
 }
@@ -100,6 +107,12 @@ bool is_generated(const Call* c) {
     case Op::tl_ptx_wgmma_rs:
     case Op::tl_tma_load:
     case Op::tl_tma_load_im2col:
+    case Op::tl_tma_load_multicast:
+    case Op::tl_tma_load_gather4:
+    case Op::tl_tma_store_scatter4:
+    case Op::tl_tma_store_cluster:
+    case Op::tl_ptx_cluster_store:
+    case Op::tl_ptx_st_bulk_shared:
     case Op::tl_tma_store:
     case Op::tirx_tvm_fill_fragment:
     case Op::tirx_tvm_load_matrix_sync:
@@ -146,6 +159,12 @@ Result<Generated> generate(const Arch& arch, const Call* c) {
     case Op::tl_ptx_wgmma_rs: return generate_wgmma(arch, c);
     case Op::tl_tma_load:
     case Op::tl_tma_load_im2col:
+    case Op::tl_tma_load_multicast:
+    case Op::tl_tma_load_gather4:
+    case Op::tl_tma_store_scatter4:
+    case Op::tl_tma_store_cluster:
+    case Op::tl_ptx_cluster_store:
+    case Op::tl_ptx_st_bulk_shared:
     case Op::tl_tma_store: return generate_tma(arch, c);
     case Op::tl_ptx_init_tensor_memory:
     case Op::tl_ptx_deallocate_tensor_memory:

@@ -63,6 +63,8 @@ std::string registers(int first, int count);
 std::string operands(std::string_view constraint, std::string_view array, int count);
 // The number after `letter` in a shape as "m16n8k16"; 0 when there is none.
 int extent(std::string_view shape, char letter);
+// Whether the call's annotation says that two blocks of a cluster work together.
+bool is_pair(const ir::Call* c);
 Error unsupported(const Arch& arch, const std::string& what, const std::string& hint = "");
 // PTX's name of an operand format ("fp16" and "float16": "f16"); empty when it has none.
 std::string ptx_type(std::string_view dtype);

@@ -8,13 +8,6 @@ using namespace ir;
 
 namespace {
 
-// The call's annotation: a pair of blocks works together.
-bool is_pair(const Call* c) {
-  const Value* v = c->annotations ? c->annotations->find("use_2cta") : nullptr;
-  if (!v) return false;
-  auto* n = v->kind == Value::Kind::kExpr ? v->expr->as<IntImm>() : nullptr;
-  return v->boolean || v->integer != 0 || (n && n->value != 0);
-}
 std::string group(bool pair) { return pair ? "cta_group::2" : "cta_group::1"; }
 std::string pair_suffix(bool pair) { return pair ? "_pair" : ""; }
 
@@ -105,7 +98,8 @@ Result<Generated> mma(const Arch& arch, const Call* c) {
   bool masked = !scaled && !(is_zero(c, 9) && is_zero(c, 10) && is_zero(c, 11) && is_zero(c, 12));
   std::string what = "tcgen05.mma" + std::string(scaled ? " with block scales" : "") + " of " + std::string(text_arg(c, 0));
   if (kind.empty() || (scaled && kind != "f8f6f4")) return unsupported(arch, "there is no " + what);
-  if (kind == "i8" && arch.number != 100 && arch.number != 110 && arch.number != 101) return unsupported(arch, "there is no " + what);
+  bool integers = arch.suffix == 'a' && (arch.number == 100 || arch.number == 101 || arch.number == 110);
+  if (kind == "i8" && !integers) return unsupported(arch, "there is no " + what);
   if (masked && (pair || ws))
     return unsupported(arch, "there is no " + what + " that masks lanes of " + (pair ? "a pair" : "its .ws form"));
   if (ws && pair) return unsupported(arch, "there is no " + what + " by a pair in its .ws form");
