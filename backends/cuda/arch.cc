@@ -4,8 +4,9 @@
 
 namespace kiln::cuda {
 
-Result<Arch> arch_of(const Target& target) {
-  std::string text = target.attr("arch", "sm_75");
+Result<Arch> arch_of(const Target& target) { return parse_arch(target.attr("arch", "sm_75"), "arch"); }
+
+Result<Arch> parse_arch(const std::string& text, std::string_view attribute) {
   Arch arch;
   std::string_view rest = text;
   if (rest.starts_with("sm_")) {
@@ -16,7 +17,8 @@ Result<Arch> arch_of(const Target& target) {
     if (error != std::errc()) rest = text;
   }
   if (!rest.empty()) {
-    return Error{Code::kInvalidArgument, "target attribute arch is '" + text + "', expected sm_ and a number, as in sm_90a", "", ""};
+    return Error{Code::kInvalidArgument,
+                 "target attribute " + std::string(attribute) + " is '" + text + "', expected sm_ and a number, as in sm_90a", "", ""};
   }
   if (arch.number < 75 || arch.number > 199) {
     return Error{Code::kUnsupported, "codegen 'cuda' has no architecture '" + text + "'", "", "it prints for sm_75 and newer"};

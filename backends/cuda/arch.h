@@ -28,6 +28,8 @@ struct Arch {
 // The target's attribute "arch" ("sm_80", "sm_90a", "sm_100f"); absent: sm_75, which every CUDA 13 toolkit compiles for. Less than sm_75 is
 // an error of code kUnsupported, other text one of code kInvalidArgument.
 Result<Arch> arch_of(const Target& target);
+// The same from a text; `attribute` names it in errors.
+Result<Arch> parse_arch(const std::string& text, std::string_view attribute);
 
 // Half formats are computed in float32, where sums, products and quotients round as the format's own would.
 constexpr Features features() {

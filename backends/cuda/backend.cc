@@ -10,11 +10,14 @@ namespace kiln::cuda {
 namespace {
 
 Result<Module> build_without_compile(const IRModule& module, const Target& target) {
-  Result<Arch> arch = arch_of(target);
-  if (!arch) return arch.error();
-  Result<Source> source = print_source(module.ir(), *arch);
+  Result<Options> options = options_of(target, module.ir());
+  if (!options) return options.error();
+  PrintFor print = [module, comments = options->line_comments, directives = options->line_directives](const Arch& arch) {
+    return print_source(module.ir(), arch, {comments, directives});
+  };
+  Result<Source> source = print(options->arch);
   if (!source) return source.error();
-  runtime::Artifacts artifacts = artifacts_of(*source, *arch);
+  runtime::Artifacts artifacts = artifacts_of(*source, *options, print);
   return runtime::make_source_module(std::move(*source), std::move(artifacts));
 }
 
@@ -27,15 +30,16 @@ Status init() {
   return Ok{};
 }
 
-std::vector<registry::Probe> probe() {
+registry::Probe probe_of(const char* name, const Result<Compiler>& compiler) {
   registry::Probe p;
-  p.what = "NVRTC";
-  Result<std::string> compiler = describe_compiler();
+  p.what = name;
   p.found = compiler.ok();
-  p.detail = p.found ? *compiler : compiler.error().message;
+  p.detail = p.found ? compiler->path + ", " + compiler->version : compiler.error().message;
   if (!p.found) p.hint = compiler.error().hint;
-  return {p};
+  return p;
 }
+
+std::vector<registry::Probe> probe() { return {probe_of("NVRTC", nvrtc()), probe_of("nvcc, where NVRTC is not", nvcc())}; }
 
 }  // namespace
 

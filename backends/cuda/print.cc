@@ -50,8 +50,8 @@ Launch launch_of(const Function* f) {
 
 class ModulePrinter {
  public:
-  ModulePrinter(const Module& module, const Arch& arch)
-      : module_(module), arch_(arch), reserved_(reserved_names()), imported_(emit::imported_source(module)) {}
+  ModulePrinter(const Module& module, const Arch& arch, const emit::PlaceStyle& style)
+      : module_(module), arch_(arch), style_(style), reserved_(reserved_names()), imported_(emit::imported_source(module)) {}
 
   Source print() {
     for (const Function* f : module_.functions) {
@@ -73,7 +73,12 @@ class ModulePrinter {
     for (const Function* f : functions_) function(f, body);
     Source source;
     source.format = "cuda";
-    source.text = assemble(body.take());
+    std::vector<SpanId> spans = body.take_spans();
+    std::string text = body.take();
+    std::string head = assemble(text);
+    emit::Placed placed = emit::place_lines(text, spans, module_, style_, static_cast<int>(std::count(head.begin(), head.end(), '\n')) + 1);
+    source.text = head + placed.text;
+    source.places = std::move(placed.places);
     source.kernels = std::move(kernels_);
     return source;
   }
@@ -129,6 +134,7 @@ class ModulePrinter {
         [](const Expr*) {});
     std::string swizzle = launch_of(f).swizzle;
     p.swizzled = !swizzle.empty();
+    out.at(f->span);
     std::string head = signature(f, &p);
     const std::vector<emit::Parameter>& params = parameters_[f];
     out.open(head);
@@ -172,7 +178,7 @@ class ModulePrinter {
     return most;
   }
 
-  // The helpers that the text uses and those that they need, before it.
+  // The helpers that the text uses and those that they need, that go before it.
   std::string assemble(const std::string& body) {
     std::set<std::string, std::less<>> used;
     emit::add_words(body, used);
@@ -191,11 +197,12 @@ class ModulePrinter {
     if (used.contains("dynamic_shared")) {
       text += "extern __shared__ __align__(" + std::to_string(dynamic_alignment()) + ") unsigned char dynamic_shared[];\n\n";
     }
-    return text + body;
+    return text;
   }
 
   const Module& module_;
   const Arch& arch_;
+  const emit::PlaceStyle style_;
   Arena arena_;
   std::vector<const Function*> functions_;
   std::map<const Function*, std::vector<emit::Parameter>> parameters_;
@@ -208,10 +215,10 @@ class ModulePrinter {
 
 }  // namespace
 
-Result<Source> print_source(const Module& module, const Arch& arch) {
+Result<Source> print_source(const Module& module, const Arch& arch, const emit::PlaceStyle& style) {
   Status checked = check(module, arch);
   if (!checked) return checked.error();
-  return ModulePrinter(module, arch).print();
+  return ModulePrinter(module, arch, style).print();
 }
 
 }  // namespace kiln::cuda

@@ -1,170 +1,178 @@
 #include "backends/cuda/toolchain.h"
 
-#include <dlfcn.h>
-
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
+#include <optional>
+
+#include "backends/cuda/toolkit.h"
+#include "cache/cache.h"
 
 namespace kiln::cuda {
 
 namespace {
 
-namespace fs = std::filesystem;
+std::vector<std::string_view> lines_of(std::string_view text) {
+  std::vector<std::string_view> lines;
+  for (size_t at = 0; at < text.size();) {
+    size_t end = std::min(text.find('\n', at), text.size());
+    lines.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return lines;
+}
 
-// The functions of nvrtc.h that are used, declared from NVRTC's documentation.
-struct Nvrtc {
-  using Program = void*;
-  int (*version)(int*, int*);
-  const char* (*error_string)(int);
-  int (*create)(Program*, const char*, const char*, int, const char* const*, const char* const*);
-  int (*destroy)(Program*);
-  int (*compile)(Program, int, const char* const*);
-  int (*log_size)(Program, size_t*);
-  int (*log)(Program, char*);
-  int (*ptx_size)(Program, size_t*);
-  int (*ptx)(Program, char*);
-  int (*cubin_size)(Program, size_t*);
-  int (*cubin)(Program, char*);
-  std::string path;
+// Fit for a terminal.
+std::string printable(std::string_view text) {
+  std::string out(text.substr(0, 200));
+  for (char& c : out) {
+    if ((static_cast<unsigned char>(c) < 32 && c != '\t') || c == 127) c = '?';
+  }
+  return out;
+}
+
+struct Message {
+  std::string file;  // "kernel.cu", or the user's where the text has #line directives
+  int line = 0;
+  std::string text;
+  size_t index = 0;  // of its line in the log
 };
 
-constexpr const char* kNames[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"};
-
-std::string environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value ? value : "";
+// "kernel.cu(12): error: identifier "x" is undefined"
+std::optional<Message> message_of(std::string_view line) {
+  size_t error = line.find("): error");
+  if (error == line.npos) error = line.find("): catastrophic error");
+  size_t open = error == line.npos ? line.npos : line.rfind('(', error);
+  size_t colon = error == line.npos ? line.npos : line.find(": ", error + 2);
+  if (open == line.npos || colon == line.npos) return std::nullopt;
+  Message m;
+  m.file = line.substr(0, open);
+  m.line = std::atoi(std::string(line.substr(open + 1, error - open - 1)).c_str());
+  m.text = line.substr(colon + 2);
+  return m;
 }
 
-// Folders of a folder, sorted, newest version last.
-void add_children(const fs::path& folder, std::string_view prefix, const std::vector<std::string>& below, std::vector<std::string>& out) {
-  std::vector<std::string> found;
-  std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
-    if (entry.path().filename().string().starts_with(prefix)) found.push_back(entry.path().string());
-  }
-  std::sort(found.rbegin(), found.rend());
-  for (const std::string& f : found) {
-    for (const std::string& b : below) out.push_back(f + b);
-  }
+// The column, from 0, that the compiler's caret points at below its quote of `line`; npos for none.
+size_t caret_column(const std::vector<std::string_view>& log, size_t message, std::string_view line) {
+  if (message + 2 >= log.size()) return std::string::npos;
+  size_t caret = log[message + 2].find('^');
+  size_t quoted = log[message + 1].find_first_not_of(" \t"), own = line.find_first_not_of(" \t");
+  if (caret == std::string::npos || quoted == std::string::npos || own == std::string::npos || caret < quoted) return std::string::npos;
+  return caret - quoted + own;
 }
 
-// Folders that may hold NVRTC: a toolkit's, or those of the PyPI wheel nvidia-cuda-nvrtc.
-std::vector<std::string> folders() {
-  std::vector<std::string> out;
-  for (const char* variable : {"CUDA_HOME", "CUDA_PATH"}) {
-    std::string root = environment(variable);
-    if (!root.empty()) out.insert(out.end(), {root + "/lib64", root + "/lib", root + "/targets/x86_64-linux/lib"});
-  }
-  auto wheel = [&](const fs::path& site) { add_children(site / "nvidia", "cu", {"/lib"}, out); };
-  std::string environment_root = environment("VIRTUAL_ENV");
-  if (!environment_root.empty()) {
-    std::vector<std::string> sites;
-    add_children(fs::path(environment_root) / "lib", "python3", {"/site-packages"}, sites);
-    for (const std::string& s : sites) wheel(s);
-  }
-  Dl_info info;
-  static const int here = 0;
-  if (dladdr(&here, &info) && info.dli_fname) {
-    for (fs::path p = fs::path(info.dli_fname).parent_path(); p.has_relative_path(); p = p.parent_path()) {
-      if (p.filename() == "site-packages") wheel(p);
-    }
-  }
-  out.insert(out.end(), {"/usr/local/cuda/lib64", "/usr/local/cuda/lib"});
-  add_children("/usr/local", "cuda-", {"/lib64", "/lib"}, out);
-  out.insert(out.end(), {"/opt/cuda/lib64"});
-  return out;
-}
-
-bool bind(void* library, Nvrtc& n) {
-  auto find = [&](auto& function, const char* name) {
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
-    return function != nullptr;
-  };
-  return find(n.version, "nvrtcVersion") && find(n.error_string, "nvrtcGetErrorString") && find(n.create, "nvrtcCreateProgram") &&
-         find(n.destroy, "nvrtcDestroyProgram") && find(n.compile, "nvrtcCompileProgram") && find(n.log_size, "nvrtcGetProgramLogSize") &&
-         find(n.log, "nvrtcGetProgramLog") && find(n.ptx_size, "nvrtcGetPTXSize") && find(n.ptx, "nvrtcGetPTX") &&
-         find(n.cubin_size, "nvrtcGetCUBINSize") && find(n.cubin, "nvrtcGetCUBIN");
-}
-
-Result<Nvrtc> load() {
-  std::vector<std::string> candidates;
-  if (std::string given = environment("KILN_NVRTC"); !given.empty()) candidates.push_back(given);
-  for (const std::string& folder : folders()) {
-    for (const char* name : kNames) candidates.push_back(folder + "/" + name);
-  }
-  candidates.insert(candidates.end(), std::begin(kNames), std::end(kNames));
-  for (const std::string& path : candidates) {
-    std::error_code ignored;
-    if (path.find('/') != std::string::npos && !fs::exists(path, ignored)) continue;
-    void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    Nvrtc n{};
-    if (!library || !bind(library, n)) continue;
-    n.path = path;
-    return n;  // stays loaded: its threads may outlive any owner
-  }
-  std::string looked;
-  for (const std::string& folder : folders()) looked += (looked.empty() ? "" : ", ") + folder;
-  return Error{Code::kToolchain, "NVRTC is not found; looked in " + looked + " and the loader's folders", "",
-               "install the CUDA toolkit or the wheel nvidia-cuda-nvrtc, or set CUDA_HOME or KILN_NVRTC"};
-}
-
-const Result<Nvrtc>& nvrtc() {
-  static const Result<Nvrtc> loaded = load();
-  return loaded;
-}
-
-// The first messages of a log, with the lines of the source that they are about.
-std::string first_lines(const std::string& log) {
-  size_t at = 0;
-  for (int line = 0; line < 12 && at < log.size(); ++line) at = std::min(log.find('\n', at), log.size() - 1) + 1;
-  return log.substr(0, at);
-}
-
-Result<std::string> compile(const std::string& text, const Arch& arch, bool cubin) {
-  const Result<Nvrtc>& found = nvrtc();
-  if (!found) return found.error();
-  const Nvrtc& n = *found;
-  Nvrtc::Program program = nullptr;
-  int status = n.create(&program, text.c_str(), "kernel.cu", 0, nullptr, nullptr);
-  if (status) return Error{Code::kToolchain, std::string("NVRTC cannot start: ") + n.error_string(status), n.path, ""};
-  std::string architecture = "--gpu-architecture=" + (cubin ? arch.sm() : arch.compute());
-  const char* options[] = {architecture.c_str(), "--std=c++17"};
-  status = n.compile(program, 2, options);
-  size_t size = 0;
+// The line with two before and after it, and a caret.
+std::string excerpt(const std::vector<std::string_view>& text, int line, size_t caret) {
   std::string out;
-  if (status) {
-    n.log_size(program, &size);
-    out.resize(size);
-    if (size) n.log(program, out.data());
-    n.destroy(&program);
-    return Error{Code::kToolchain, std::string("NVRTC failed for ") + arch.sm() + ": " + n.error_string(status) + "\n" + first_lines(out),
-                 "", ""};
+  int first = std::max(1, line - 2), last = std::min(static_cast<int>(text.size()), line + 2);
+  size_t width = std::to_string(last).size();
+  for (int i = first; i <= last; ++i) {
+    std::string number = std::to_string(i);
+    out += "\n" + std::string(i == line ? "> " : "  ") + std::string(width - number.size(), ' ') + number + " | " +
+           printable(text[static_cast<size_t>(i) - 1]);
+    if (i == line && caret < 200) out += "\n  " + std::string(width, ' ') + " | " + std::string(caret, ' ') + "^";
   }
-  status = cubin ? n.cubin_size(program, &size) : n.ptx_size(program, &size);
-  out.resize(size);
-  if (!status && size) status = cubin ? n.cubin(program, out.data()) : n.ptx(program, out.data());
-  n.destroy(&program);
-  if (status || out.empty()) return Error{Code::kToolchain, "NVRTC made no code for " + arch.sm(), n.path, ""};
-  if (!cubin) out.pop_back();  // a terminating zero
   return out;
+}
+
+// The user's place of a line of the text.
+std::string user_place(const Source& source, int line) {
+  auto after = std::upper_bound(source.places.begin(), source.places.end(), line, [](int l, const LinePlace& p) { return l < p.line; });
+  return after == source.places.begin() ? std::string() : std::prev(after)->place;
+}
+
+Error text_error(const Compiler& compiler, const Source& source, const Arch& arch, const std::string& log) {
+  Error error{Code::kToolchain, compiler.name + " failed for " + arch.sm() + ": ", "", ""};
+  std::vector<std::string_view> lines = lines_of(log), text = lines_of(source.text);
+  std::optional<Message> first;
+  size_t count = 0;
+  for (size_t i = 0; i < lines.size(); ++i) {
+    std::optional<Message> m = message_of(lines[i]);
+    if (m && !first) first = m, first->index = i;
+    count += m.has_value();
+  }
+  if (!first) {  // ptxas, or a flag
+    for (size_t i = 0; i < std::min<size_t>(lines.size(), 12); ++i) error.message += (i ? "\n" : "") + printable(lines[i]);
+    return error;
+  }
+  error.message += printable(first->text);
+  bool in_text = first->file == "kernel.cu" && first->line > 0 && first->line <= static_cast<int>(text.size());
+  if (in_text) {
+    error.place = user_place(source, first->line);
+    if (error.place.empty()) error.place = "line " + std::to_string(first->line) + " of the printed source";
+    error.message += excerpt(text, first->line, caret_column(lines, first->index, text[static_cast<size_t>(first->line) - 1]));
+  } else {
+    error.place = printable(first->file) + ":" + std::to_string(first->line);
+  }
+  if (count > 1) error.message += "\nand " + std::to_string(count - 1) + " more";
+  return error;
+}
+
+Status check_architecture(const Compiler& compiler, const Arch& arch) {
+  const std::vector<int>& known = compiler.architectures;
+  if (known.empty() || std::find(known.begin(), known.end(), arch.number) != known.end()) return Ok{};
+  std::string list;
+  for (int a : known) list += (list.empty() ? "sm_" : ", sm_") + std::to_string(a);
+  return Error{Code::kToolchain, compiler.version + " makes no code for " + arch.sm() + "; it knows " + list, compiler.path,
+               "install a newer CUDA toolkit or wheel nvidia-cuda-nvrtc"};
 }
 
 }  // namespace
 
-Result<std::string> describe_compiler() {
-  const Result<Nvrtc>& n = nvrtc();
-  if (!n) return n.error();
-  int major = 0, minor = 0;
-  n->version(&major, &minor);
-  return n->path + ", NVRTC " + std::to_string(major) + "." + std::to_string(minor);
+Result<std::string> compile(const Source& source, const Arch& arch, const std::vector<std::string>& flags, Format format) {
+  auto found = chosen_compiler();
+  if (!found) return found.error();
+  const Compiler& compiler = *found;
+  if (auto known = check_architecture(compiler, arch); !known) return known.error();
+  std::vector<std::string> options = {"--gpu-architecture=" + (format == Format::kCubin ? arch.sm() : arch.compute())};
+  bool has_standard = std::any_of(flags.begin(), flags.end(), [](const std::string& f) { return f.find("-std=") != std::string::npos; });
+  if (!has_standard) options.emplace_back("--std=c++17");
+  options.insert(options.end(), flags.begin(), flags.end());
+
+  cache::Key key{format == Format::kCubin ? "cubin" : "ptx", arch.sm(), compiler.version, "", source.text};
+  for (const std::string& o : options) key.options += o + "\n";
+  // Imported text may want CUDA's headers; what Kiln prints needs none. NVRTC knows no folder by itself.
+  std::string headers = source.text.find("#include") != std::string::npos ? include_folder(compiler.path) : "";
+  if (!headers.empty()) options.push_back("-I" + headers);
+  return cache::fetch(key, [&]() -> Result<std::string> {
+    auto made = compiler.compile(compiler, source.text, options, format);
+    if (!made) return made.error();
+    if (made->code.empty()) return text_error(compiler, source, arch, made->log);
+    return std::move(made->code);
+  });
+}
+
+namespace {
+
+Result<std::string> fatbin(const Options& options, const PrintFor& print) {
+  std::vector<FatbinPart> parts;
+  for (const Arch& arch : options.fatbin_archs) {
+    auto source = print(arch);
+    if (!source) return source.error();
+    bool last = arch.sm() == options.fatbin_archs.back().sm();
+    for (Format format : {Format::kCubin, Format::kPtx}) {
+      if (format == Format::kPtx && !last) continue;
+      auto code = compile(*source, arch, options.flags, format);
+      if (!code) return code.error();
+      parts.push_back({format, arch.sm().substr(3), std::move(*code)});
+    }
+  }
+  return make_fatbin(parts);
+}
+
+}  // namespace
+
+runtime::Artifacts artifacts_of(const Source& source, const Options& options, const PrintFor& print) {
+  runtime::Artifacts out;
+  out["ptx"] = [source, options] { return compile(source, options.arch, options.flags, Format::kPtx); };
+  out["cubin"] = [source, options] { return compile(source, options.arch, options.flags, Format::kCubin); };
+  out["fatbin"] = [options, print] { return fatbin(options, print); };
+  return out;
 }
 
 runtime::Artifacts artifacts_of(const Source& source, const Arch& arch) {
-  runtime::Artifacts out;
-  out["ptx"] = [text = source.text, arch] { return compile(text, arch, false); };
-  out["cubin"] = [text = source.text, arch] { return compile(text, arch, true); };
-  return out;
+  Options options;
+  options.arch = arch;
+  options.fatbin_archs = {arch};
+  return artifacts_of(source, options, [source](const Arch&) { return Result<Source>(source); });
 }
 
 }  // namespace kiln::cuda

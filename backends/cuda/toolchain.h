@@ -1,18 +1,27 @@
-// NVRTC, NVIDIA's compiler as a library, loaded when it is first needed.
+// From printed text to PTX, cubins and fat binaries.
 #pragma once
 
-#include "backends/cuda/arch.h"
+#include <functional>
+#include <string>
+
+#include "backends/cuda/compilers.h"
+#include "backends/cuda/options.h"
 #include "runtime/kernel_info.h"
 #include "runtime/kernel_module.h"
 
 namespace kiln::cuda {
 
-// Where NVRTC was found and its version ("/usr/local/cuda/lib64/libnvrtc.so.13, NVRTC 13.0"); none: an error of code kToolchain that names
-// every place looked in. Looks once.
-Result<std::string> describe_compiler();
+// The code for one architecture, from the cache of compiled code where it is there. An error in the text is one of code kToolchain: the
+// compiler's first message, the lines of the text around it, and as place the user's file and line where the text has it.
+Result<std::string> compile(const Source& source, const Arch& arch, const std::vector<std::string>& flags, Format format);
 
-// Made on demand from the text: "ptx" (text) and "cubin". Errors are of code kToolchain with the compiler's first messages. Safe from any
-// thread.
+// Prints the module anew for another architecture.
+using PrintFor = std::function<Result<Source>(const Arch&)>;
+
+// Made on demand: "ptx" (text), "cubin", and "fatbin": a cubin for each of the options' architectures, from a text of its own, and the PTX
+// of the last. Same text and options, same bytes. Safe from any thread.
+runtime::Artifacts artifacts_of(const Source& source, const Options& options, const PrintFor& print);
+// For one architecture, without options.
 runtime::Artifacts artifacts_of(const Source& source, const Arch& arch);
 
 }  // namespace kiln::cuda

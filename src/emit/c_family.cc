@@ -320,6 +320,7 @@ void CFamily::branch(const If* i) {
 }
 
 void CFamily::stmt(const Stmt* s) {
+  if (s->kind != StmtKind::kSeq) out.at(s->span);
   switch (s->kind) {
     case StmtKind::kSeq:
       for (const Stmt* child : s->as<Seq>()->stmts) stmt(child);

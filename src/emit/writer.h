@@ -1,8 +1,11 @@
 // Writes indented lines of source text.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace kiln::emit {
 
@@ -14,6 +17,7 @@ class Writer {
   void line(std::string_view text) {
     if (!text.empty()) out_.append(static_cast<size_t>(depth_) * static_cast<size_t>(indent_), ' ').append(text);
     out_.push_back('\n');
+    spans_.insert(spans_.end(), 1 + static_cast<size_t>(std::count(text.begin(), text.end(), '\n')), span_);
   }
   void open(std::string_view head) {  // "head {" and one level deeper
     line(head.empty() ? "{" : std::string(head) + " {");
@@ -28,11 +32,19 @@ class Writer {
     --depth_;
     open("} " + std::string(middle));
   }
+  // The lines that follow come from this place: an index into the module's spans. 0 leaves it as it was.
+  void at(uint32_t span) {
+    if (span) span_ = span;
+  }
   int depth() const { return depth_; }
   std::string take() { return std::move(out_); }
+  // One for each line, 0 where none was given.
+  std::vector<uint32_t> take_spans() { return std::move(spans_); }
 
  private:
   std::string out_;
+  std::vector<uint32_t> spans_;
+  uint32_t span_ = 0;
   int indent_;
   int depth_ = 0;
 };

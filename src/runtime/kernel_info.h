@@ -33,6 +33,12 @@ struct KernelInfo {
   std::string entry = {};  // what a compiled library calls it; empty: kiln_entry_<index>, or the symbol where the convention is packed
 };
 
+// Where in the user's program the lines of a text come from, from `line` (1 is the first) to the next LinePlace.
+struct LinePlace {
+  int line = 0;
+  std::string place;  // "gemm.py:21"
+};
+
 struct Source {
   std::string format;  // the language, as inspect_source answers to it
   std::string text;    // self-contained and readable
@@ -42,6 +48,7 @@ struct Source {
   // 0.
   std::string entry_text;
   std::vector<KernelInfo> kernels;
+  std::vector<LinePlace> places = {};  // sorted by line; empty: not known
   // When the text can fail at run time (an assert) it defines `const char* kiln_last_error(void)`: "ErrorKind: message" of the failure on
   // this thread, after a kernel returned nonzero.
 };

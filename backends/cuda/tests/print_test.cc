@@ -94,28 +94,6 @@ TEST(CudaPrint, TellsTheLaunchItsParameters) {
   EXPECT_THAT(source->kernels[0].launch_params, testing::ElementsAre("threadIdx.x"));
 }
 
-TEST(CudaToolchain, CompilesToPtxAndCubin) {
-  auto source = print("A_1[tx] = T.exp(A_1[tx])", "sm_90a");
-  ASSERT_TRUE(source.ok());
-  auto artifacts = artifacts_of(*source, *arch_of(*Target::parse("cuda -arch=sm_90a")));
-  auto ptx = artifacts.at("ptx")();
-  ASSERT_TRUE(ptx.ok()) << ptx.error().to_string();
-  EXPECT_THAT(*ptx, HasSubstr(".target sm_90a"));
-  auto cubin = artifacts.at("cubin")();
-  ASSERT_TRUE(cubin.ok()) << cubin.error().to_string();
-  EXPECT_THAT(*cubin, StartsWith("\x7F"
-                                 "ELF"));
-}
-
-TEST(CudaToolchain, FailuresQuoteTheCompiler) {
-  Source source;
-  source.text = "__global__ void k() { undeclared = 1; }\n";
-  auto cubin = artifacts_of(source, *arch_of(*Target::parse("cuda -arch=sm_80"))).at("cubin")();
-  ASSERT_FALSE(cubin.ok());
-  EXPECT_EQ(cubin.error().code, Code::kToolchain);
-  EXPECT_THAT(cubin.error().message, HasSubstr("\"undeclared\" is undefined"));
-}
-
 TEST(CudaToolchain, ModulesCarryTheirArtifacts) {
   auto target = Target::parse("cuda -arch=sm_80");
   auto module = IRModule::parse(kernel("A_1[tx] = T.float32(2.0)", "float32"), "k.py");
