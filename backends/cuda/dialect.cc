@@ -116,6 +116,16 @@ std::string address(CFamily& p, const Expr* e) {
   if (auto* l = e->as<Load>()) return "&" + p.element(l->buffer, l->indices[0]);
   return p.str(e);
 }
+// The 32-bit address in shared memory that instructions take, from base and index apart: NVRTC computes pointers in 64 bits, each anew.
+std::string shared_place(CFamily& p, const std::string& base, const Expr* index) {
+  auto* constant = index->as<IntImm>();
+  return "shared_address(" + base + (constant && constant->value == 0 ? "" : ", " + p.str(index)) + ")";
+}
+std::string shared_place(CFamily& p, const Expr* pointer) {
+  auto* c = pointer->as<Call>();
+  auto* l = c && c->op == Op::tirx_address_of ? c->args[0]->as<Load>() : nullptr;
+  return l ? shared_place(p, p.first_element(l->buffer), l->indices[0]) : "shared_address(" + p.str(pointer) + ")";
+}
 std::string at(CFamily& p, const Expr* pointer, const Expr* index) {
   std::string base = p.str(pointer, Prec::kPostfix);
   auto* offset = index->as<IntImm>();
@@ -202,11 +212,11 @@ std::string generated_args(CFamily& p, const Call& c) {
       std::string_view format = halves ? "int4" : "";
       return joined({at(p, c, 13), packed(p, c, 9, format), packed(p, c, 11, format), p.args(c.args, 15)});
     }
-    case Op::tirx_ptx_ldmatrix: return joined({at(p, c, 3), at(p, c, 5)});
+    case Op::tirx_ptx_ldmatrix: return joined({at(p, c, 3), shared_place(p, p.str(c.args[5]), c.args[6])});
     case Op::tl_ptx_wgmma_sp_ss: return joined({at(p, c, 13), descriptor(p, c, 6), descriptor(p, c, 11), p.str(c.args[15]), at(p, c, 8)});
     case Op::tl_ptx_wgmma_sp_rs: return joined({at(p, c, 12), at(p, c, 5), descriptor(p, c, 10), p.str(c.args[14]), at(p, c, 7)});
-    case Op::tl_ptx_ldmatrix: return joined({p.str(c.args[3]), p.str(c.args[2])});
-    case Op::tl_ptx_stmatrix: return p.args(c.args.first(static_cast<size_t>(3 + int_arg(&c, 1))), 2);
+    case Op::tl_ptx_ldmatrix: return joined({p.str(c.args[3]), shared_place(p, c.args[2])});
+    case Op::tl_ptx_stmatrix: return joined({shared_place(p, c.args[2]), p.args(c.args.first(static_cast<size_t>(3 + int_arg(&c, 1))), 3)});
     case Op::tl_ptx_wgmma_ss: return joined({at(p, c, 10), descriptor(p, c, 6), descriptor(p, c, 8), p.str(c.args[12])});
     case Op::tl_ptx_wgmma_rs: return joined({at(p, c, 9), at(p, c, 5), descriptor(p, c, 7), p.str(c.args[11])});
     case Op::tl_tma_load:
@@ -283,13 +293,13 @@ std::string evaluate(CFamily& p, const Evaluate& e) {
       return std::string(int_arg(c, 1) ? "raise" : "lower") + "_register_limit<" + p.str(c->args[0]) + ">();";
     }
     case Op::tl_ptx_cp_async: {
-      std::string to = p.str(c->args[0]), from = p.str(c->args[1]);
+      std::string to = shared_place(p, c->args[0]), from = p.str(c->args[1]);
       return "cp_async<" + std::to_string(copied_bytes(c)) + ">(" + to + ", " + from +
              (c->args.size() > 3 ? ", " + p.str(c->args[3]) : "") + ");";
     }
     case Op::tirx_s_tir__cp_async_raw: {
-      auto place = [&](size_t i) { return "&" + p.str(c->args[i], Prec::kPostfix) + "[" + p.str(c->args[i + 1]) + "]"; };
-      return "cp_async<" + p.str(c->args[4]) + ">(" + place(0) + ", " + place(2) + ");";
+      std::string from = "&" + p.str(c->args[2], Prec::kPostfix) + "[" + p.str(c->args[3]) + "]";
+      return "cp_async<" + p.str(c->args[4]) + ">(" + shared_place(p, p.str(c->args[0]), c->args[1]) + ", " + from + ");";
     }
     case Op::tl_initialize_tcgen05_descriptor:
     case Op::tl_initialize_wgmma_descriptor: {

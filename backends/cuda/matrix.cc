@@ -236,10 +236,10 @@ Result<Generated> ldmatrix(const Arch& arch, const Call* c) {
   int n = static_cast<int>(count);
   std::string name = "ldmatrix_x" + std::to_string(n) + (trans ? "_trans" : "");
   std::string text = "// Loads " + std::to_string(n) + " matrices of 8x8 16-bit elements: each lane gives the address of a row.\n";
-  text += "__device__ __forceinline__ void " + name + "(void* to, const void* row) {\n  unsigned* r = (unsigned*)to;\n";
+  text += "__device__ __forceinline__ void " + name + "(void* to, unsigned row) {\n  unsigned* r = (unsigned*)to;\n";
   text += "  asm volatile(\"ldmatrix.sync.aligned.m8n8.x" + std::to_string(n) + (trans ? ".trans" : "") + ".shared.b16 " + registers(0, n) +
           ", [%" + std::to_string(n) + "];\"\n               : " + operands("=r", "r", n) +
-          "\n               : \"r\"(shared_address(row))\n               : \"memory\");\n}\n";
+          "\n               : \"r\"(row)\n               : \"memory\");\n}\n";
   return Generated{name, text};
 }
 
@@ -261,9 +261,9 @@ Result<Generated> stmatrix(const Arch& arch, const Call* c) {
   }
   std::string text = "// Stores " + std::to_string(n) + " matrices of " + (bytes ? "16x8 8-bit" : "8x8 16-bit") +
                      " elements: each lane gives the address of a row.\n";
-  text += "__device__ __forceinline__ void " + name + "(void* row" + params + ") {\n";
+  text += "__device__ __forceinline__ void " + name + "(unsigned row" + params + ") {\n";
   text += "  asm volatile(\"stmatrix.sync.aligned." + shape + ".x" + std::to_string(n) + (trans ? ".trans" : "") + ".shared." +
-          (bytes ? "b8" : "b16") + " [%0], " + registers(1, n) + ";\" ::\"r\"(shared_address(row))" + inputs + " : \"memory\");\n}\n";
+          (bytes ? "b8" : "b16") + " [%0], " + registers(1, n) + ";\" ::\"r\"(row)" + inputs + " : \"memory\");\n}\n";
   return Generated{name, text};
 }
 

@@ -172,13 +172,15 @@ Text CFamily::binary(const Binary* b) {
   return {a + " " + op.text + " " + operand(b->b, b->kind, true, typed && !shift), op.prec};
 }
 
-std::string CFamily::element(const Buffer* buffer, const Expr* index) {
+std::string CFamily::first_element(const Buffer* buffer) {
   std::string base = names.of(buffer->data);
   auto known = pointees.find(buffer->data);
   DataType t = buffer->dtype.element();
   if (known == pointees.end() || known->second != t) base = "((" + type(t) + "*)" + base + ")";
-  return base + "[" + str(index) + "]";
+  return base;
 }
+
+std::string CFamily::element(const Buffer* buffer, const Expr* index) { return first_element(buffer) + "[" + str(index) + "]"; }
 
 Text CFamily::expr(const Expr* e) {
   if (auto* b = e->as<Binary>()) return binary(b);

@@ -50,6 +50,7 @@ class CFamily {
   std::string negated(const ir::Expr* e);
   std::string args(ir::List<const ir::Expr*> list, size_t first = 0);
   std::string element(const ir::Buffer* buffer, const ir::Expr* index);  // buffer[index]
+  std::string first_element(const ir::Buffer* buffer);                   // a pointer to the buffer's elements
   std::string type(ir::DataType t) const { return dialect_.type(t); }
   // "float*" for a handle Var, with its element type as its pointer says; "void*" for none.
   std::string pointer_type(const ir::Var* v) const;

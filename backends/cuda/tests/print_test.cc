@@ -55,7 +55,7 @@ TEST(CudaPrint, RefusesWhatTheArchitectureLacks) {
 
 TEST(CudaPrint, AsynchronousCopiesCountElements) {
   std::string copy = "T.evaluate(T.ptx_cp_async(T.address_of(A_1[8]), T.address_of(A_1[0]), ";
-  EXPECT_THAT(printed(copy + "8))", "sm_80", "float16"), HasSubstr("cp_async<16>(&"));
+  EXPECT_THAT(printed(copy + "8))", "sm_80", "float16"), HasSubstr("cp_async<16>(shared_address("));
   EXPECT_THAT(printed(copy + "4))", "sm_80", "float32"), HasSubstr("cp_async<16>("));
   EXPECT_THAT(printed(copy + "4))", "sm_80", "int8"), HasSubstr("cp_async<4>("));
   EXPECT_THAT(refusal(copy + "8))", "sm_80", "float32"), HasSubstr("a copy is of 4, 8 or 16 bytes"));
