@@ -333,6 +333,91 @@ TEST(CudaInstruction, Tcgen05Products) {
   EXPECT_THAT(refusal(ss("int8", none, no, no), "sm_103a"), HasSubstr("there is no tcgen05.mma of int8 on sm_103a"));
 }
 
+// A product of fragments of one shape: fills, loads, multiplies and stores.
+struct Wmma {
+  const char *dtype, *accumulator, *layout_a, *layout_b;
+  int m, n, k;
+  std::vector<std::string> instructions;
+};
+std::vector<std::string> wmma(const Wmma& w) {
+  std::string shape = std::to_string(w.m) + ", " + std::to_string(w.n) + ", " + std::to_string(w.k) + ", ";
+  auto fragment = [](const char* name, const std::string& dtype, int elements, const char* scope) {
+    return std::string(name) + " = T.alloc_buffer((" + std::to_string(2 * elements) + ",), \"" + dtype + "\", scope=\"wmma." + scope +
+           "\")";
+  };
+  auto call = [](const char* name, const std::string& args) {
+    return "T.call_intrin(\"void\", \"tirx.tvm_" + std::string(name) + "\", " + args + ")";
+  };
+  auto layout = [](const char* name) { return ", \"" + std::string(name) + "_major\""; };
+  std::string memory = "T.address_of(S[0]), 64",
+              value = std::string(w.accumulator) == "int32" ? "0" : "T." + std::string(w.accumulator) + "(0.0)";
+  return {fragment("a", w.dtype, w.m * w.k, "matrix_a"),
+          fragment("b", w.dtype, w.k * w.n, "matrix_b"),
+          fragment("c", w.accumulator, w.m * w.n, "accumulator"),
+          call("fill_fragment", "c.data, " + shape + "1, " + value),
+          call("load_matrix_sync", "c.data, " + shape + "0, " + memory + layout("row")),
+          call("load_matrix_sync", "a.data, " + shape + "1, " + memory + layout(w.layout_a)),
+          call("load_matrix_sync", "b.data, " + shape + "0, " + memory + layout(w.layout_b)),
+          call(std::string(w.dtype) == "int1" ? "bmma_sync" : "mma_sync", "c.data, 1, a.data, 1, b.data, 0, c.data, 0"),
+          call("store_matrix_sync", "c.data, " + shape + "1, " + memory + layout("col"))};
+}
+
+TEST(CudaInstruction, WmmaOfEveryShapeAndFormat) {
+  std::vector<Wmma> all = {
+      {"float16",
+       "float32",
+       "row",
+       "col",
+       16,
+       16,
+       16,
+       {"wmma.load.a.sync.aligned.row.m16n16k16.f16", "wmma.load.b.sync.aligned.col.m16n16k16.f16",
+        "wmma.load.c.sync.aligned.row.m16n16k16.f32", "wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32",
+        "wmma.store.d.sync.aligned.col.m16n16k16.f32"}},
+      {"float16", "float16", "col", "row", 8, 32, 16, {"wmma.mma.sync.aligned.col.row.m8n32k16.f16.f16"}},
+      {"float16", "float32", "row", "row", 32, 8, 16, {"wmma.mma.sync.aligned.row.row.m32n8k16.f32.f32"}},
+      {"int8", "int32", "row", "col", 16, 16, 16, {"wmma.mma.sync.aligned.row.col.m16n16k16.s32.s8.s8.s32"}},
+      {"uint8", "int32", "col", "col", 8, 32, 16, {"wmma.mma.sync.aligned.col.col.m8n32k16.s32.u8.u8.s32"}},
+      {"int8", "int32", "row", "row", 32, 8, 16, {"wmma.mma.sync.aligned.row.row.m32n8k16.s32.s8.s8.s32"}},
+      {"int4", "int32", "row", "col", 8, 8, 32, {"wmma.mma.sync.aligned.row.col.m8n8k32.s32.s4.s4.s32"}},
+      {"int1", "int32", "row", "col", 8, 8, 128, {"wmma.mma.xor.popc.sync.aligned.row.col.m8n8k128.s32.b1.b1.s32"}},
+      {"bfloat16", "float32", "row", "col", 16, 16, 16, {"wmma.mma.sync.aligned.row.col.m16n16k16.f32.bf16.bf16.f32"}},
+      {"bfloat16", "float32", "row", "col", 8, 32, 16, {"wmma.mma.sync.aligned.row.col.m8n32k16.f32.bf16.bf16.f32"}},
+      {"bfloat16", "float32", "col", "col", 32, 8, 16, {"wmma.mma.sync.aligned.col.col.m32n8k16.f32.bf16.bf16.f32"}},
+      {"float32", "float32", "row", "col", 16, 16, 8, {"wmma.mma.sync.aligned.row.col.m16n16k8.f32.tf32.tf32.f32"}},
+      {"float64", "float64", "row", "col", 8, 8, 4, {"wmma.mma.sync.aligned.row.col.m8n8k4.f64.f64.f64.f64"}},
+  };
+  for (const Wmma& w : all) {
+    bool turing = std::string(w.dtype) == "float16" || std::string(w.dtype).find("int") != std::string::npos;
+    for (const char* arch : {turing ? "sm_75" : "sm_80", "sm_90a", "sm_100a"}) {
+      SCOPED_TRACE(std::string(w.dtype) + " on " + arch);
+      auto source = print(wmma(w), arch);
+      ASSERT_TRUE(source.ok()) << source.error().to_string();
+      auto artifacts = artifacts_of(*source, arch_named(arch));
+      auto ptx = artifacts.at("ptx")();
+      ASSERT_TRUE(ptx.ok()) << ptx.error().to_string();
+      for (const std::string& instruction : w.instructions) EXPECT_THAT(*ptx, HasSubstr(instruction + " "));
+      if (std::string(arch) == "sm_90a") continue;  // one assembler run of the two later ones
+      auto cubin = artifacts.at("cubin")();
+      EXPECT_TRUE(cubin.ok()) << cubin.error().to_string();
+    }
+  }
+}
+
+TEST(CudaInstruction, WmmaRefusesWhatItCannotKnow) {
+  auto refused = [](std::vector<std::string> lines, const std::string& arch) {
+    auto source = print(lines, arch);
+    return source ? "printed" : source.error().to_string();
+  };
+  EXPECT_THAT(refused(wmma({"bfloat16", "float32", "row", "col", 16, 16, 16, {}}), "sm_75"),
+              HasSubstr("wmma fragment m16n16k16 of bf16 on sm_75"));
+  EXPECT_THAT(refused(wmma({"float16", "float32", "row", "col", 16, 8, 16, {}}), "sm_80"), HasSubstr("there is no wmma fragment m16n8k16"));
+  EXPECT_THAT(refused(wmma({"int4", "int32", "col", "col", 8, 8, 32, {}}), "sm_80"), HasSubstr("of s4 in layout 'col_major'"));
+  std::vector<std::string> lines = wmma({"float16", "float32", "row", "col", 16, 16, 16, {}});
+  lines[5] = "T.evaluate(0)";  // no load says the shape of a
+  EXPECT_THAT(refused(lines, "sm_80"), HasSubstr("no storage scope 'wmma.matrix_a' for buffer 'a'"));
+}
+
 TEST(CudaInstruction, WhatAnArchitectureLacksIsRefusedByName) {
   EXPECT_THAT(refusal(mma("m16n8k16", "fp16", "fp16", "fp32"), "sm_75"),
               HasSubstr("there is no mma.sync m16n8k16 of fp16 and fp16 to fp32 on sm_75 (it needs sm_80 or newer)"));
