@@ -1,0 +1,151 @@
+"""Module file to cubin against TileLang's ways to the same, in one run.
+
+    python bench/compile_bench.py KILN REFERENCES TEMPLATES CUTLASS [--only REGEX] [--repeats N]
+
+KILN is the library libkiln.so or the program kiln of a release build. REFERENCES has a folder for each of cuda_sm80 and cuda_sm90a with
+TileLang's own text of each module of tests/corpus/corpus/<folder>, <name>.cu. TEMPLATES and CUTLASS are the include folders that this text
+needs (tilelang/src and tilelang/3rdparty/cutlass/include). For each kernel the four ways take turns, so that a change of the machine's load
+meets all; a row has the medians in ms:
+
+    nvcc    nvcc -cubin -O3 with the templates, in a process, as TileLang compiles
+    nvrtc   NVRTC with the templates
+    pch     the same with a precompiled header that exists
+    kiln    `kiln build --emit cubin` of the module file, in a process of its own, caches off
+
+and below are the geometric means of their ratios to kiln's time.
+"""
+import argparse
+import ctypes
+import math
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+WAYS = ("nvcc", "nvrtc", "pch")
+
+
+def milliseconds(work):
+    start = time.perf_counter()
+    work()
+    return (time.perf_counter() - start) * 1e3
+
+
+def run(command):
+    environment = dict(os.environ, CUDA_CACHE_DISABLE="1", KILN_CACHE_DIR="")
+    done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment)
+    if done.returncode:
+        raise RuntimeError(done.stderr.decode(errors="replace").strip()[-300:])
+
+
+class Nvrtc:
+    """NVRTC of the toolkit, called in this process."""
+
+    def __init__(self, root):
+        folder = os.path.join(root, "lib64")
+        found = sorted(n for n in os.listdir(folder) if re.fullmatch(r"libnvrtc\.so\.\d+", n))
+        self.library = ctypes.CDLL(os.path.join(folder, found[-1]))
+
+    def compile(self, text, options):
+        program = ctypes.c_void_p()
+        self.library.nvrtcCreateProgram(ctypes.byref(program), text, b"kernel.cu", 0, None, None)
+        encoded = [o.encode() for o in options]
+        status = self.library.nvrtcCompileProgram(program, len(encoded), (ctypes.c_char_p * len(encoded))(*encoded))
+        message = ""
+        if status:
+            size = ctypes.c_size_t()
+            self.library.nvrtcGetProgramLogSize(program, ctypes.byref(size))
+            log = ctypes.create_string_buffer(size.value)
+            self.library.nvrtcGetProgramLog(program, log)
+            message = "\n".join(m for m in log.value.decode(errors="replace").splitlines() if "error" in m)[:300]
+        self.library.nvrtcDestroyProgram(ctypes.byref(program))
+        if status:
+            raise RuntimeError(message)
+
+
+def module_file(folder, name):
+    path = os.path.join(ROOT, "tests/corpus/corpus", folder, name, "device.json")
+    return path if os.path.exists(path) else path + ".gz"
+
+
+def ways(args, nvrtc, folder, name, scratch):
+    """What each column runs."""
+    source = os.path.join(args.references, folder, name + ".cu")
+    with open(source, "rb") as f:
+        text = b"#include <tl_templates/cuda/nvrtc_std.h>\n" + f.read()  # what TileLang hands to NVRTC
+    arch = folder.replace("cuda_sm", "sm_")
+    includes = [f"-I{args.templates}", f"-I{args.cutlass}"]
+    options = [f"--gpu-architecture={arch}", "-default-device", "--no-cache", "-D__CUDACC_VER_MAJOR__=13", *includes,
+               f"-I{os.path.join(args.cuda, 'include')}", f"-I{os.path.join(args.cuda, 'include/cccl')}"]
+    pch = options + ["-pch", f"--pch-dir={scratch}"]
+    output = os.path.join(scratch, "out.cubin")
+    nvcc = [os.path.join(args.cuda, "bin/nvcc"), "-cubin", "-O3", "-std=c++20", f"-arch={arch}", "-w", *includes, source, "-o", output]
+    return {
+        "nvcc": lambda: run(nvcc),
+        "nvrtc": lambda: nvrtc.compile(text, options),
+        "pch": lambda: nvrtc.compile(text, pch),
+        "kiln": lambda: run([args.kiln, "build", module_file(folder, name), "--emit", "cubin", "-o", output]),
+    }
+
+
+def measure(args, nvrtc, folder, name):
+    """Median ms by way; NaN for one that fails."""
+    scratch = tempfile.mkdtemp()
+    try:
+        work = ways(args, nvrtc, folder, name, scratch)
+        times = {way: [] for way in work}
+        for way in [w for w in work if w != "nvcc"]:  # warm: libraries loaded, the precompiled header made
+            try:
+                work[way]()
+            except RuntimeError as e:
+                print(f"# {folder}/{name}: {way}: {e}", file=sys.stderr)
+                times.pop(way)
+        for _ in range(args.repeats):
+            for way in list(times):
+                try:
+                    times[way].append(milliseconds(work[way]))
+                except RuntimeError as e:
+                    print(f"# {folder}/{name}: {way}: {e}", file=sys.stderr)
+                    times.pop(way)
+        return {way: statistics.median(times[way]) if way in times else math.nan for way in work}
+    finally:
+        shutil.rmtree(scratch)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name in ("kiln", "references", "templates", "cutlass"):
+        parser.add_argument(name)
+    parser.add_argument("--cuda", default=os.environ.get("CUDA_HOME", "/usr/local/cuda"))
+    parser.add_argument("--only", default="")
+    parser.add_argument("--repeats", type=int, default=5)
+    args = parser.parse_args()
+
+    nvrtc = Nvrtc(args.cuda)
+    ratios = {way: [] for way in WAYS}
+    print(f"{'kernel':44} {'nvcc':>8} {'nvrtc':>8} {'pch':>8} {'kiln':>8}   ratios to kiln", flush=True)
+    for folder in ("cuda_sm80", "cuda_sm90a"):
+        for file in sorted(os.listdir(os.path.join(args.references, folder))):
+            name = file.removesuffix(".cu")
+            if not re.search(args.only, f"{folder}/{name}") or not os.path.exists(module_file(folder, name)):
+                continue
+            ms = measure(args, nvrtc, folder, name)
+            row = {way: ms[way] / ms["kiln"] for way in WAYS}
+            for way in WAYS:
+                if math.isfinite(row[way]):
+                    ratios[way].append(row[way])
+            print(f"{folder + '/' + name:44} " + " ".join(f"{ms[w]:8.1f}" for w in (*WAYS, "kiln")) + "  " +
+                  " ".join(f"{row[w]:6.1f}x" for w in WAYS), flush=True)
+    for way in WAYS:
+        if ratios[way]:
+            mean = math.exp(statistics.fmean(map(math.log, ratios[way])))
+            print(f"{way:6} {mean:6.2f}x kiln, geometric mean of {len(ratios[way])}, least {min(ratios[way]):.2f}x")
+
+
+if __name__ == "__main__":
+    main()
