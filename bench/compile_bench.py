@@ -1,21 +1,22 @@
 """Module file to cubin against TileLang's ways to the same, in one run.
 
-    python bench/compile_bench.py KILN REFERENCES TEMPLATES CUTLASS [--only REGEX] [--repeats N]
+    python bench/compile_bench.py KILN_BENCH REFERENCES TEMPLATES CUTLASS [--only REGEX] [--repeats N]
 
-KILN is the library libkiln.so or the program kiln of a release build. REFERENCES has a folder for each of cuda_sm80 and cuda_sm90a with
+KILN_BENCH is the program of Kiln's own benchmarks (build/bench/bench/kiln_bench). REFERENCES has a folder for each of cuda_sm80 and cuda_sm90a with
 TileLang's own text of each module of tests/corpus/corpus/<folder>, <name>.cu. TEMPLATES and CUTLASS are the include folders that this text
 needs (tilelang/src and tilelang/3rdparty/cutlass/include). For each kernel the four ways take turns, so that a change of the machine's load
 meets all; a row has the medians in ms:
 
     nvcc    nvcc -cubin -O3 with the templates, in a process, as TileLang compiles
-    nvrtc   NVRTC with the templates
+    nvrtc   NVRTC with the templates, loaded before
     pch     the same with a precompiled header that exists
-    kiln    `kiln build --emit cubin` of the module file, in a process of its own, caches off
+    kiln    the module file to code in a process, NVRTC loaded before, caches off
 
 and below are the geometric means of their ratios to kiln's time.
 """
 import argparse
 import ctypes
+import json
 import math
 import os
 import re
@@ -26,21 +27,28 @@ import sys
 import tempfile
 import time
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+CORPUS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tests/corpus/corpus")
 WAYS = ("nvcc", "nvrtc", "pch")
 
 
-def milliseconds(work):
+def timed(work):
     start = time.perf_counter()
     work()
     return (time.perf_counter() - start) * 1e3
 
 
 def run(command):
-    environment = dict(os.environ, CUDA_CACHE_DISABLE="1", KILN_CACHE_DIR="")
-    done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment)
+    done = subprocess.run(command, capture_output=True, env=dict(os.environ, CUDA_CACHE_DISABLE="1"))
     if done.returncode:
         raise RuntimeError(done.stderr.decode(errors="replace").strip()[-300:])
+    return done.stdout
+
+
+def kiln_ms(bench, name):
+    row = json.loads(run([bench, f"--benchmark_filter=^cubin/{name}/iterations:1$", "--benchmark_format=json"]))["benchmarks"][0]
+    if row.get("error_occurred"):
+        raise RuntimeError(row["error_message"])
+    return row["real_time"] / 1e6
 
 
 class Nvrtc:
@@ -68,13 +76,8 @@ class Nvrtc:
             raise RuntimeError(message)
 
 
-def module_file(folder, name):
-    path = os.path.join(ROOT, "tests/corpus/corpus", folder, name, "device.json")
-    return path if os.path.exists(path) else path + ".gz"
-
-
 def ways(args, nvrtc, folder, name, scratch):
-    """What each column runs."""
+    """What gives the time in ms of each column."""
     source = os.path.join(args.references, folder, name + ".cu")
     with open(source, "rb") as f:
         text = b"#include <tl_templates/cuda/nvrtc_std.h>\n" + f.read()  # what TileLang hands to NVRTC
@@ -86,10 +89,10 @@ def ways(args, nvrtc, folder, name, scratch):
     output = os.path.join(scratch, "out.cubin")
     nvcc = [os.path.join(args.cuda, "bin/nvcc"), "-cubin", "-O3", "-std=c++20", f"-arch={arch}", "-w", *includes, source, "-o", output]
     return {
-        "nvcc": lambda: run(nvcc),
-        "nvrtc": lambda: nvrtc.compile(text, options),
-        "pch": lambda: nvrtc.compile(text, pch),
-        "kiln": lambda: run([args.kiln, "build", module_file(folder, name), "--emit", "cubin", "-o", output]),
+        "nvcc": lambda: timed(lambda: run(nvcc)),
+        "nvrtc": lambda: timed(lambda: nvrtc.compile(text, options)),
+        "pch": lambda: timed(lambda: nvrtc.compile(text, pch)),
+        "kiln": lambda: kiln_ms(args.kiln_bench, f"{folder}/{name}"),
     }
 
 
@@ -99,7 +102,7 @@ def measure(args, nvrtc, folder, name):
     try:
         work = ways(args, nvrtc, folder, name, scratch)
         times = {way: [] for way in work}
-        for way in [w for w in work if w != "nvcc"]:  # warm: libraries loaded, the precompiled header made
+        for way in ("nvrtc", "pch"):  # the library loaded, the precompiled header made
             try:
                 work[way]()
             except RuntimeError as e:
@@ -108,7 +111,7 @@ def measure(args, nvrtc, folder, name):
         for _ in range(args.repeats):
             for way in list(times):
                 try:
-                    times[way].append(milliseconds(work[way]))
+                    times[way].append(work[way]())
                 except RuntimeError as e:
                     print(f"# {folder}/{name}: {way}: {e}", file=sys.stderr)
                     times.pop(way)
@@ -119,7 +122,7 @@ def measure(args, nvrtc, folder, name):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name in ("kiln", "references", "templates", "cutlass"):
+    for name in ("kiln_bench", "references", "templates", "cutlass"):
         parser.add_argument(name)
     parser.add_argument("--cuda", default=os.environ.get("CUDA_HOME", "/usr/local/cuda"))
     parser.add_argument("--only", default="")
@@ -132,7 +135,7 @@ def main():
     for folder in ("cuda_sm80", "cuda_sm90a"):
         for file in sorted(os.listdir(os.path.join(args.references, folder))):
             name = file.removesuffix(".cu")
-            if not re.search(args.only, f"{folder}/{name}") or not os.path.exists(module_file(folder, name)):
+            if not re.search(args.only, f"{folder}/{name}") or not os.path.isdir(os.path.join(CORPUS, folder, name)):
                 continue
             ms = measure(args, nvrtc, folder, name)
             row = {way: ms[way] / ms["kiln"] for way in WAYS}
