@@ -166,7 +166,7 @@ class Checker {
   }
 
   void helper(const Call* c, const HelperCall& h) {
-    if (c->args.size() > h.args.size() || (c->args.size() < h.args.size() && h.args.find_first_of("&t") != h.args.npos)) {
+    if (c->args.size() > h.args.size() || h.args.find_first_not_of("o-", c->args.size()) != h.args.npos) {
       return fault(c->span, "'" + std::string(c->name) + "' takes " + std::to_string(h.args.size()) + " arguments, got " +
                                 std::to_string(c->args.size()));
     }
@@ -174,12 +174,20 @@ class Checker {
     if (c->op == Op::tl_clc_try_cancel_multicast && !arch_.suffix) return unsupported_call(c, "it needs sm_100a or one of its likes");
     if (h.function.starts_with("wgmma") && !arch_.has_wgmma()) return unsupported_call(c, "it needs sm_90a");
     for (size_t i = 0; i < c->args.size(); ++i) {
+      if (c->args[i]->kind == ExprKind::kStringImm && h.args[i] != '-') return unsupported_call(c);
       if (h.args[i] == 't' && !c->args[i]->as<IntImm>())
         fault(c->span, "argument " + std::to_string(i) + " of '" + std::string(c->name) + "' is not constant");
       if (h.args[i] == '&' && !c->args[i]->as<Load>() && !c->args[i]->dtype.is_handle()) unsupported_call(c);
     }
     bool elect = c->op == Op::tl_tl_shuffle_elect && (c->args.size() != 1 || int_arg(c, 0) < 0 || int_arg(c, 0) % 32);
     if (elect) unsupported_call(c);
+  }
+
+  // So many arguments, all of them values.
+  void values(const Call* c, size_t count) {
+    bool fits = c->args.size() == count;
+    for (const Expr* a : c->args) fits &= !a->dtype.is_handle() && !a->dtype.is_void();
+    if (!fits) unsupported_call(c);
   }
 
   void memory_words(const Call* c, size_t args) {
@@ -198,6 +206,11 @@ class Checker {
     }
   }
 
+  void not_generated(const Call* c, const Error& e) {
+    std::string called = is_template_call(c) || e.message.find(c->name) != std::string::npos ? "" : " in '" + std::string(c->name) + "'";
+    fault(c->span, "codegen 'cuda'" + called + ": " + e.message, e.hint);
+  }
+
   // Updates of 2 or 4 elements: address, vector or its address, order. Each is checked as the update of one.
   void vector_add(const Call* c, int lanes, bool returns) {
     bool value = c->args.size() > 1 && (c->args[1]->dtype.lanes == lanes || is_address(c->args[1]));
@@ -207,7 +220,7 @@ class Checker {
     Call one = *c;
     one.op = Op::tl_atomic_add_elem_op;
     Result<Generated> g = generate(arch_, &one);
-    if (!g) fault(c->span, "codegen 'cuda': " + g.error().message, g.error().hint);
+    if (!g) not_generated(c, g.error());
   }
 
   void call(const Call* c) {
@@ -221,7 +234,7 @@ class Checker {
     if (auto* f = math_function(c->op)) return math(c, *f, 0);
     if (is_generated(c)) {
       Result<Generated> g = generate(arch_, c);
-      if (!g) fault(c->span, "codegen 'cuda': " + g.error().message, g.error().hint);
+      if (!g) not_generated(c, g.error());
       return;
     }
     if (const HelperCall* h = helper_call(c->op)) return helper(c, *h);
@@ -302,6 +315,27 @@ class Checker {
       case Op::tl___ldg:
         if (c->args.empty() || (!is_address(c->args[0]) && !c->args[0]->as<Load>())) unsupported_call(c);
         return;
+      case Op::tl_pack_b8x4:
+        if (c->args.size() != 4 || c->dtype.bits != 32 || c->dtype.lanes != 1) return unsupported_call(c);
+        for (const Expr* a : c->args) {
+          if (a->dtype.bits != 8 || a->dtype.lanes != 1) return unsupported_call(c);
+        }
+        return;
+      case Op::tirx_dp4a: {
+        auto bytes = [](DataType t) { return t.is_integer() && t.bits == 8 && t.lanes == 4; };
+        auto word = [](DataType t) { return t.is_integer() && t.bits == 32 && t.lanes == 1; };
+        bool fits = c->args.size() == 3 && word(c->args[2]->dtype);
+        for (size_t i = 0; fits && i < 2; ++i) fits = bytes(c->args[i]->dtype) || word(c->args[i]->dtype);
+        if (!fits || c->args[0]->dtype.is_uint() != c->args[1]->dtype.is_uint()) unsupported_call(c);
+        return;
+      }
+      case Op::tl_ballot:
+      case Op::tirx_cuda__half2float:
+      case Op::tirx_cuda__bfloat162float:
+      case Op::tirx_cuda__trap_when_assert_failed:
+        if (c->args.size() != 1 || c->args[0]->dtype.is_handle()) unsupported_call(c);
+        return;
+      case Op::tl___ffs:
       case Op::tirx_popcount:
       case Op::tirx_clz:
       case Op::tirx_ctpop:
@@ -312,6 +346,25 @@ class Checker {
       case Op::tirx_isfinite:
         if (c->args.size() != 1) unsupported_call(c);
         return;
+      case Op::tl_abs2: return values(c, 1);
+      case Op::tl_add2:
+      case Op::tl_sub2:
+      case Op::tl_mul2:
+      case Op::tl_max2:
+      case Op::tl_min2: return values(c, 2);
+      case Op::tl_fma2:
+      case Op::tl_clamp: return values(c, 3);
+      case Op::tl_device_assert:
+      case Op::tl_device_assert_with_msg:
+        if (c->args.empty() || c->args[0]->dtype.is_handle()) unsupported_call(c);
+        return;
+      case Op::tirx_vectorlow:
+      case Op::tirx_vectorhigh:
+        if (c->args.size() != 1 || c->args[0]->dtype.lanes != 2 * c->dtype.lanes) unsupported_call(c);
+        return;
+      case Op::tirx_vectorcombine:
+        if (c->args.size() != 2 || c->args[0]->dtype.lanes + c->args[1]->dtype.lanes != c->dtype.lanes) unsupported_call(c);
+        return;
       case Op::tirx_tvm_tuple:  // of a threadblock swizzle, which is looked at there
       case Op::tl_no_set_max_nreg:
       case Op::tl_loop_break:
@@ -319,25 +372,12 @@ class Checker {
       case Op::tirx_continue_loop:
       case Op::tirx_thread_return:
       case Op::tirx_ret:
-      case Op::tl_device_assert:
-      case Op::tl_device_assert_with_msg:
       case Op::tirx_if_then_else:
       case Op::tirx_likely:
       case Op::tirx_isnullptr:
       case Op::tirx_handle_add_byte_offset:
       case Op::tirx_buffer_data:
       case Op::tirx_assume:
-      case Op::tirx_vectorlow:
-      case Op::tirx_vectorhigh:
-      case Op::tirx_vectorcombine:
-      case Op::tl_add2:
-      case Op::tl_sub2:
-      case Op::tl_mul2:
-      case Op::tl_max2:
-      case Op::tl_min2:
-      case Op::tl_fma2:
-      case Op::tl_abs2:
-      case Op::tl_clamp:
       case Op::tl_infinity:
       case Op::tl_sync_warp: return;
       default: return unsupported_call(c);

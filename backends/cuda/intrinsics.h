@@ -28,7 +28,7 @@ struct HelperCall {
   ir::Op op;
   std::string_view function;
   // One letter an argument: v a value; & the address of the element that a load names; p a pointer; t a constant, as template argument;
-  // - left out.
+  // o a value that may be missing; - left out.
   std::string_view args;
   int first_sm = 75;
 };

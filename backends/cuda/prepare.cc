@@ -61,6 +61,20 @@ class Preparation : public Rewriter {
     switch (c->op) {
       case Op::tl_atomic_addx2_ret_elem_op:
       case Op::tl_atomic_addx4_ret_elem_op: return add_lanes_and_return(c);
+      case Op::tl_ballot: return build.call(c->dtype, Op::tl_ballot_sync, {build.int_imm(kUInt32, 0xFFFFFFFF), c->args[0]}, c->span);
+      case Op::tirx_cuda__half2float:
+      case Op::tirx_cuda__bfloat162float: return build.cast(kFloat32, c->args[0], c->span);
+      case Op::tirx_dp4a: return dot_of_bytes(c);
+      case Op::tl_pack_b8x4: {
+        const Expr* word = nullptr;
+        for (int i = 0; i < 4; ++i) {
+          const Expr* v = c->args[static_cast<size_t>(i)];
+          const Expr* byte = build.cast(kUInt32, reinterpret(bits_of(v->dtype), v));
+          if (i) byte = build.binary(ExprKind::kShiftLeft, byte, build.int_imm(kUInt32, 8 * i));
+          word = word ? build.binary(ExprKind::kBitOr, word, byte) : byte;
+        }
+        return reinterpret(c->dtype, word);
+      }
       case Op::tl_pack_b16: {
         auto half = [&](const Expr* v) { return build.cast(kUInt32, reinterpret(bits_of(v->dtype), v)); };
         const Expr* high = build.binary(ExprKind::kShiftLeft, half(c->args[1]), build.int_imm(kUInt32, 16));
@@ -91,6 +105,7 @@ class Preparation : public Rewriter {
     switch (c->op) {
       case Op::tl_atomic_addx2_elem_op:
       case Op::tl_atomic_addx4_elem_op: return add_lanes(c);
+      case Op::tirx_cuda__trap_when_assert_failed:
       case Op::tl_device_assert:
       case Op::tl_device_assert_with_msg: {
         std::string_view message = "device assertion failed";
@@ -205,6 +220,16 @@ class Preparation : public Rewriter {
       lanes.push_back(build.int_imm(kInt32, static_cast<int64_t>(i)));
     }
     return build.add(Shuffle{{ExprKind::kShuffle, c->dtype, c->span}, build.list(old), build.list(lanes)});
+  }
+
+  // The sum of four products of bytes and a third operand.
+  const Expr* dot_of_bytes(const Call* c) {
+    bool is_unsigned = c->args[0]->dtype.is_uint();
+    DataType t = is_unsigned ? kUInt32 : kInt32;
+    std::vector<const Expr*> args = {build.string_imm("__dp4a")};
+    for (const Expr* a : c->args) args.push_back(a->dtype.lanes > 1 ? reinterpret(t, a) : a->dtype == t ? a : build.cast(t, a));
+    const Expr* sum = build.call(t, Op::tirx_call_pure_extern, args, c->span);
+    return c->dtype == t ? sum : build.cast(c->dtype, sum);
   }
 
   // Small formats travel as bits.

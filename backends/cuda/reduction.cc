@@ -42,7 +42,7 @@ namespace {
 std::string step(std::string_view op, DataType t, const std::string& other) { return "  x = " + combine(op, t, "x", other) + ";\n"; }
 
 // A butterfly over `threads` threads whose numbers differ in bits from `scale` on; above a warp through `scratch`.
-Generated all_reduce(std::string_view op, DataType t, int threads, int scale, int offset, int barrier) {
+Generated all_reduce(const Arch& arch, std::string_view op, DataType t, int threads, int scale, int offset, int barrier) {
   std::string type = type_name(t);
   std::string name = "all_reduce_" + std::string(op) + "_" + dtype_name(t) + "_" + std::to_string(threads) + "_" + std::to_string(scale) +
                      (offset ? "_from" + std::to_string(offset) : "") + (barrier ? "_of" + std::to_string(barrier) : "");
@@ -58,6 +58,9 @@ Generated all_reduce(std::string_view op, DataType t, int threads, int scale, in
     if (distance >= 32) {
       text +=
           sync(1) + "  shared[" + index + "] = x;\n" + sync(2) + step(op, t, "shared[" + index + " ^ " + std::to_string(distance) + "]");
+    } else if (distance == 16 && scale == 1 && arch.number >= 80 && t.is_integer() && t.bits == 32) {
+      text += "  x = __reduce_" + std::string(op == "sum" ? "add" : op.substr(0, op.find('_'))) + "_sync(0xFFFFFFFF, x);\n";
+      break;
     } else {
       bool narrow = t.bits < 32;
       text += step(op, t,
@@ -122,7 +125,13 @@ Result<Generated> template_call(const Arch& arch, const Call* c) {
     bool fits = !op.empty() && power(scale) && threads > 0 && threads <= 1024 && threads % scale == 0 && power(threads / scale) &&
                 offset >= 0 && barrier >= 0 && t.lanes == 1 && (t.is_integer() || t.is_floating()) && !combine(op, t, "a", "b").empty();
     bool scratch = threads <= 32 || threads == scale || c->args.size() > 2;
-    return fits && scratch ? Result<Generated>(all_reduce(op, t, threads, scale, offset, barrier)) : Result<Generated>(error);
+    return fits && scratch ? Result<Generated>(all_reduce(arch, op, t, threads, scale, offset, barrier)) : Result<Generated>(error);
+  }
+  if ((text == "tl::Any" || text == "tl::All") && c->args.size() == 3) {
+    auto* address = c->args[1]->as<Call>();
+    auto* place = address && !address->args.empty() ? address->args[0]->as<Load>() : nullptr;
+    if (!place || is_small_float(place->buffer->dtype)) return error;
+    return Generated{text == "tl::Any" ? "any_of" : "all_of", ""};
   }
   bool maximum = text.starts_with("tl::CumMax"), plane = text.find("2D<") != text.npos;
   if (!(text.starts_with("tl::CumSum") || maximum) || !text.ends_with("::run")) return error;
@@ -144,7 +153,7 @@ Result<Generated> generate_reduction(const Arch& arch, const Call* c) {
   auto warp = [&](std::string_view op) -> Result<Generated> {
     if (c->args.size() != 1 || combine(op, c->args[0]->dtype, "a", "b").empty())
       return unsupported(arch, "there is no '" + std::string(c->name) + "'");
-    return all_reduce(op, c->args[0]->dtype, 32, 1, 0, 0);
+    return all_reduce(arch, op, c->args[0]->dtype, 32, 1, 0, 0);
   };
   switch (c->op) {
     case Op::tl_warp_reduce_sum: return warp("sum");
