@@ -357,6 +357,7 @@ const std::vector<Helper>& helpers() {
   static const std::vector<Helper> all = {
       {"int_limits", device::int_limits, {"INT32_MIN", "INT64_MIN"}},
       {"f16", device::f16, {"f16", "f16_to_f32", "f32_to_f16"}},
+      {"int_to_f16", device::int_to_f16, {"i32_to_f16", "u32_to_f16"}},
       {"f16_arithmetic", device::f16_arithmetic, {"f16_add", "f16_sub", "f16_mul"}},
       {"bf16", device::bf16, {"bf16", "bf16_to_f32", "f32_to_bf16"}, 75, 79},
       {"bf16_sm80", device::bf16_sm80, {"bf16", "bf16_to_f32", "f32_to_bf16"}, 80},

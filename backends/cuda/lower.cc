@@ -94,6 +94,16 @@ class Lowering : public Rewriter {
     if (is_small_float(from)) return cast(to, named(kFloat32, small_float_name(from) + "_to_f32", {e}, e->span));
     if (to.is_integer() && to.bits < 8) return four_bits(to, plain_cast(kInt32, e));
     if (!is_small_float(to)) return plain_cast(to, e);
+    if (to == kFloat16) {
+      auto* wide = e->as<Cast>();  // of the shared passes, on the way from a small integer
+      const Expr* integer =
+          wide && wide->dtype == kFloat32 && wide->value->dtype.is_integer() && wide->value->dtype.bits <= 16 ? wide->value : e;
+      DataType t = integer->dtype;
+      if (t.is_integer() && t.bits <= 32) {
+        DataType word = t.is_uint() ? kUInt32 : kInt32;
+        return named(to, suffix(word) + "_to_f16", {plain_cast(word, integer)}, e->span);
+      }
+    }
     std::string name = "f32_to_" + small_float_name(to);
     bool exact = from == kFloat32 || from.is_bool() || (from.is_integer() && from.bits <= 16);
     if (exact) return named(to, name, {plain_cast(kFloat32, e)}, e->span);

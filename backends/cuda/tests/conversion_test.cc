@@ -146,6 +146,16 @@ TEST(CudaConversion, BytesAreTakenApartIntoFourBits) {
   EXPECT_THAT(s->text, testing::HasSubstr("& 15) ^ 8) - 8)"));
 }
 
+TEST(CudaConversion, IntegersBecomeFloat16InOneInstruction) {
+  Arch arch = *arch_of(*Target::parse("cuda -arch=sm_80"));
+  auto small = source("uint8", {"B_1[0] = T.Cast(\"float64\", T.Cast(\"float16\", A_1[tx]))"}, arch);
+  ASSERT_TRUE(small.ok()) << small.error().to_string();
+  EXPECT_THAT(small->text, testing::HasSubstr("u32_to_f16((unsigned)A[tx])"));
+  auto wide = source("int32", {"B_1[0] = T.Cast(\"float64\", T.Cast(\"float16\", A_1[tx]))"}, arch);
+  ASSERT_TRUE(wide.ok()) << wide.error().to_string();
+  EXPECT_THAT(wide->text, testing::HasSubstr("i32_to_f16(A[tx])"));
+}
+
 TEST(CudaConversion, PackedElementsInMemoryAreRefused) {
   Arch arch = *arch_of(*Target::parse("cuda -arch=sm_80"));
   auto s = source("int4", {"B_1[0] = T.Cast(\"float64\", A_1[0])"}, arch);
