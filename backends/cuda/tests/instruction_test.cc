@@ -5,6 +5,7 @@
 #include "backends/cuda/print.h"
 #include "backends/cuda/toolchain.h"
 #include "import/import.h"
+#include "ir/rewriter.h"
 
 namespace kiln::cuda {
 namespace {
@@ -362,6 +363,49 @@ std::vector<std::string> wmma(const Wmma& w) {
           call("store_matrix_sync", "c.data, " + shape + "1, " + memory + layout("col"))};
 }
 
+// An annotation of the call says that two blocks work together.
+TEST(CudaInstruction, PairsOfBlocks) {
+  auto module = parse_module(
+      kernel({intrinsic("ptx_init_tensor_memory", "T.address_of(t[0]), 128"),
+              intrinsic("ptx_deallocate_tensor_memory", "T.address_of(t[0]), 128"), intrinsic("tcgen05_mma_arrive", "T.address_of(m[0])"),
+              intrinsic("ptx_tcgen05_cp_warpx4", "T.address_of(S[0]), t.data, 4"),
+              intrinsic("tma_load", "M, m[0], T.address_of(S[0]), 0, 1, 0")}),
+      "k.py");
+  ASSERT_TRUE(module.ok()) << module.error().to_string();
+  Arena arena;
+  struct Annotated : ir::Rewriter {
+    using Rewriter::Rewriter;
+    const ir::Expr* expr(const ir::Expr* e) override {
+      auto* c = e->as<ir::Call>();
+      if (!c || c->op == ir::Op::tirx_address_of) return e;
+      ir::Value yes, map;
+      yes.kind = ir::Value::Kind::kBool, yes.boolean = true;
+      ir::Value key;
+      key.kind = ir::Value::Kind::kString, key.string = "use_2cta";
+      map.kind = ir::Value::Kind::kMap;
+      map.map = build.list<ir::KeyValue>({{key, yes}});
+      ir::Call n = *c;
+      n.annotations = build.add(map);
+      return build.add(n);
+    }
+  } annotate(arena);
+  ir::Function f = *(*module)->functions[0];
+  f.body = annotate.stmt(f.body);
+  ir::Module pairs;
+  pairs.functions = {&f};
+  auto source = print_source(pairs, arch_named("sm_100a"));
+  ASSERT_TRUE(source.ok()) << source.error().to_string();
+  for (const char* instruction :
+       {"tcgen05.alloc.cta_group::2.sync.aligned.shared::cta.b32", "tcgen05.dealloc.cta_group::2.sync.aligned.b32",
+        "tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64",
+        "tcgen05.cp.cta_group::2.32x128b.warpx4",
+        "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.cta_group::2"}) {
+    EXPECT_THAT(source->text, HasSubstr(instruction));
+  }
+  auto cubin = artifacts_of(*source, arch_named("sm_100a")).at("cubin")();
+  EXPECT_TRUE(cubin.ok()) << cubin.error().to_string();
+}
+
 TEST(CudaInstruction, WmmaOfEveryShapeAndFormat) {
   std::vector<Wmma> all = {
       {"float16",
@@ -397,7 +441,6 @@ TEST(CudaInstruction, WmmaOfEveryShapeAndFormat) {
       auto ptx = artifacts.at("ptx")();
       ASSERT_TRUE(ptx.ok()) << ptx.error().to_string();
       for (const std::string& instruction : w.instructions) EXPECT_THAT(*ptx, HasSubstr(instruction + " "));
-      if (std::string(arch) == "sm_90a") continue;  // one assembler run of the two later ones
       auto cubin = artifacts.at("cubin")();
       EXPECT_TRUE(cubin.ok()) << cubin.error().to_string();
     }
