@@ -272,16 +272,13 @@ class Checker {
       case Op::tl_pack_b16:
         if (c->args.size() != 2 || c->args[0]->dtype.bits != 16 || c->args[1]->dtype.bits != 16) unsupported_call(c);
         return;
-      case Op::tl_ptx_cp_async: {
-        int64_t bytes = copied_bytes(c);
-        if (arch_.number < 80) return unsupported_call(c, "it needs sm_80 or newer");
-        if (bytes != 4 && bytes != 8 && bytes != 16) unsupported_call(c, "a copy is of 4, 8 or 16 bytes");
-        return;
-      }
+      case Op::tl_ptx_cp_async:
+      case Op::tirx_ptx_cp_async:
       case Op::tirx_s_tir__cp_async_raw: {
-        int64_t bytes = int_arg(c, 4);
+        int64_t bytes = copied_bytes(c);
+        bool whole = c->args.size() >= 3 && c->args.size() <= (c->op == Op::tl_ptx_cp_async ? 4 : 6);
         if (arch_.number < 80) return unsupported_call(c, "it needs sm_80 or newer");
-        if (c->args.size() != 5 || (bytes != 4 && bytes != 8 && bytes != 16)) unsupported_call(c, "a copy is of 4, 8 or 16 bytes");
+        if (!whole || (bytes != 4 && bytes != 8 && bytes != 16)) unsupported_call(c, "a copy is of 4, 8 or 16 bytes");
         return;
       }
       case Op::tl_set_max_nreg:
@@ -367,6 +364,8 @@ class Checker {
         return;
       case Op::tirx_tvm_tuple:  // of a threadblock swizzle, which is looked at there
       case Op::tl_no_set_max_nreg:
+      case Op::tl_annotate_producer_reg_dealloc:
+      case Op::tl_annotate_consumer_reg_alloc:
       case Op::tl_loop_break:
       case Op::tirx_break_loop:
       case Op::tirx_continue_loop:

@@ -281,6 +281,8 @@ std::string evaluate(CFamily& p, const Evaluate& e) {
   if (!c) return "";
   switch (c->op) {
     case Op::tirx_assume:
+    case Op::tl_annotate_producer_reg_dealloc:
+    case Op::tl_annotate_consumer_reg_alloc:
     case Op::tl_no_set_max_nreg: return "";
     case Op::tirx_tvm_storage_sync: return storage_sync(p, *c);
     case Op::tl_sync_warp: return "__syncwarp(" + p.args(c->args) + ");";
@@ -292,14 +294,15 @@ std::string evaluate(CFamily& p, const Evaluate& e) {
     case Op::tl_set_max_nreg: {
       return std::string(int_arg(c, 1) ? "raise" : "lower") + "_register_limit<" + p.str(c->args[0]) + ">();";
     }
-    case Op::tl_ptx_cp_async: {
-      std::string to = shared_place(p, c->args[0]), from = p.str(c->args[1]);
-      return "cp_async<" + std::to_string(copied_bytes(c)) + ">(" + to + ", " + from +
-             (c->args.size() > 3 ? ", " + p.str(c->args[3]) : "") + ");";
-    }
+    case Op::tl_ptx_cp_async:
+    case Op::tirx_ptx_cp_async:
     case Op::tirx_s_tir__cp_async_raw: {
-      std::string from = "&" + p.str(c->args[2], Prec::kPostfix) + "[" + p.str(c->args[3]) + "]";
-      return "cp_async<" + p.str(c->args[4]) + ">(" + shared_place(p, p.str(c->args[0]), c->args[1]) + ", " + from + ");";
+      bool offsets = c->args.size() >= 5;  // (to, offset), (from, offset), bytes; otherwise two addresses and a size; then a condition
+      size_t condition = offsets ? 5 : 3;
+      std::string to = offsets ? shared_place(p, p.str(c->args[0]), c->args[1]) : shared_place(p, c->args[0]);
+      std::string from = offsets ? at(p, *c, 2) : p.str(c->args[1]);
+      return "cp_async<" + std::to_string(copied_bytes(c)) + ">(" + to + ", " + from +
+             (c->args.size() > condition ? ", " + p.str(c->args[condition]) : "") + ");";
     }
     case Op::tl_initialize_tcgen05_descriptor:
     case Op::tl_initialize_wgmma_descriptor: {

@@ -17,6 +17,7 @@ int64_t int_arg(const Call* c, size_t i) {
 }
 
 int64_t copied_bytes(const Call* c) {
+  if (c->op != Op::tl_ptx_cp_async) return int_arg(c, c->args.size() < 5 ? 2 : 4);
   auto* address = c->args.size() > 2 ? c->args[0]->as<Call>() : nullptr;
   auto* place = address && !address->args.empty() ? address->args[0]->as<Load>() : nullptr;
   int64_t count = int_arg(c, 2);

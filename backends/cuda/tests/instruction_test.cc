@@ -224,6 +224,20 @@ TEST(CudaInstruction, CopiesOfMatrices) {
                                "stmatrix.sync.aligned.m16n8.x2.trans.shared.b8"}});
 }
 
+TEST(CudaInstruction, AsynchronousCopiesByThreads) {
+  auto tvm = [](const std::string& args) { return "T.call_intrin(\"void\", \"tirx.ptx_cp_async\", " + args + ")"; };
+  std::string places = "T.address_of(S[tx * 8]), T.address_of(A_1[tx * 8]), ";
+  expect_compiled("sm_90", {{intrinsic("ptx_cp_async", places + "8"), "cp.async.cg.shared.global"},
+                            {intrinsic("ptx_cp_async", places + "4, tx < 7"), "cp.async.ca.shared.global"},
+                            {tvm(places + "16"), "cp.async.cg.shared.global"},
+                            {tvm(places + "4, tx < 7"), "cp.async.ca.shared.global"},
+                            {tvm("S.data, tx * 4, A, tx * 4, 8, tx < 7"), "cp.async.ca.shared.global"},
+                            {"T.call_intrin(\"void\", \"tirx.ptx_cp_async_barrier\", m[0])", "cp.async.mbarrier.arrive.shared::cta.b64"},
+                            {intrinsic("ptx_cp_async_barrier_noinc", "m[0]"), "cp.async.mbarrier.arrive.noinc.shared::cta.b64"}});
+  EXPECT_THAT(refusal(intrinsic("ptx_cp_async", places + "3"), "sm_80"), HasSubstr("a copy is of 4, 8 or 16 bytes"));
+  EXPECT_THAT(refusal(tvm(places + "8"), "sm_75"), HasSubstr("it needs sm_80 or newer"));
+}
+
 TEST(CudaInstruction, TensorCopies) {
   std::string to = "M, m[0], T.address_of(S[0]), ";
   std::vector<Form> hopper = {
