@@ -127,6 +127,9 @@ def main():
     parser.add_argument("--cuda", default=os.environ.get("CUDA_HOME", "/usr/local/cuda"))
     parser.add_argument("--only", default="")
     parser.add_argument("--repeats", type=int, default=5)
+    if len(sys.argv) == 1:
+        print("left out: no texts of TileLang to compare with (--help says which)")
+        sys.exit(77)
     args = parser.parse_args()
 
     nvrtc = Nvrtc(args.cuda)
