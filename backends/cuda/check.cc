@@ -318,6 +318,9 @@ class Checker {
           if (a->dtype.bits != 8 || a->dtype.lanes != 1) return unsupported_call(c);
         }
         return;
+      case Op::tirx_cuda__printf:
+        if (c->args.empty() || !c->args[0]->as<StringImm>()) unsupported_call(c);
+        return;
       case Op::tirx_dp4a: {
         auto bytes = [](DataType t) { return t.is_integer() && t.bits == 8 && t.lanes == 4; };
         auto word = [](DataType t) { return t.is_integer() && t.bits == 32 && t.lanes == 1; };

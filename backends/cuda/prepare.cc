@@ -65,6 +65,11 @@ class Preparation : public Rewriter {
       case Op::tirx_cuda__half2float:
       case Op::tirx_cuda__bfloat162float: return build.cast(kFloat32, c->args[0], c->span);
       case Op::tirx_dp4a: return dot_of_bytes(c);
+      case Op::tirx_cuda__printf: {
+        std::vector<const Expr*> args(c->args.begin(), c->args.end());
+        args.insert(args.begin(), build.string_imm("printf"));
+        return build.call(kInt32, Op::tirx_call_extern, args, c->span);
+      }
       case Op::tl_pack_b8x4: {
         const Expr* word = nullptr;
         for (int i = 0; i < 4; ++i) {

@@ -87,6 +87,9 @@ const std::vector<Row>& rows() {
       {"T.evaluate(T.call_intrin(\"handle\", \"tirx.cuda.nano_sleep\", 100))", "__nanosleep(100);"},
       {"T.evaluate(T.call_intrin(\"handle\", \"tirx.cuda.thread_fence\"))", "__threadfence();"},
       {"T.evaluate(T.call_intrin(\"handle\", \"tirx.cuda.warp_sync\"))", "__syncwarp();"},
+      {"T.evaluate(T.call_intrin(\"handle\", \"tl.sync_grid\"))", "grid_sync();"},
+      {"T.evaluate(T.call_intrin(\"handle\", \"tirx.cuda.printf\", \"%d \\\"%f\\\"\\n\", I_[0], H_[0]))",
+       "printf(\"%d \\\"%f\\\"\\n\", I[0], (double)f16_to_f32(H[0]));"},
       {"T.evaluate(T.call_intrin(\"handle\", \"tirx.cuda.cta_sync\"))", "__syncthreads();"},
       {"T.evaluate(T.call_intrin(\"handle\", \"tirx.cuda.trap_when_assert_failed\", I_[0] > 0))", "if (I[0] <= 0) fail("},
   };
