@@ -27,7 +27,10 @@ int64_t copied_bytes(const Call* c) {
 
 std::string registers(int first, int count) {
   std::string out = "{";
-  for (int i = 0; i < count; ++i) out += (i ? ", %" : "%") + std::to_string(first + i);
+  for (int i = 0; i < count; ++i) {
+    if (i) out += i % 16 ? ", " : ", \"\n      \"";
+    out += "%" + std::to_string(first + i);
+  }
   return out + "}";
 }
 

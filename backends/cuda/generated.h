@@ -57,7 +57,7 @@ std::string_view text_arg(const ir::Call* c, size_t i);
 int64_t int_arg(const ir::Call* c, size_t i);
 // Bytes that tl.ptx_cp_async copies: its argument 2 counts elements of the destination. -1 when the destination is no element's address.
 int64_t copied_bytes(const ir::Call* c);
-// "{%3, %4, %5}"
+// "{%3, %4, %5}", inside a string literal, which it ends and begins anew after each 16.
 std::string registers(int first, int count);
 // `"+f"(d[0]), "+f"(d[1])`
 std::string operands(std::string_view constraint, std::string_view array, int count);

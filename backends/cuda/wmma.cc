@@ -204,12 +204,12 @@ Generated move(const Fragment& f, bool load, const std::string& layout) {
   std::string text = "// " + std::string(load ? "Loads" : "Stores") + " a matrix, `stride` elements from line to line, by a warp.\n";
   text += "__device__ __forceinline__ void " + name;
   if (load) {
-    text += "(" + scalar + "* r, const void* from, int stride) {\n  asm volatile(\"wmma.load." + form + " " + registers(0, n) + ", [%" +
-            std::to_string(n) + "], %" + std::to_string(n + 1) + ";\"\n      : " + operands("=" + c, "r", n) +
+    text += "(" + scalar + "* r, const void* from, int stride) {\n  asm volatile(\n      \"wmma.load." + form + " " + registers(0, n) +
+            ", [%" + std::to_string(n) + "], %" + std::to_string(n + 1) + ";\"\n      : " + operands("=" + c, "r", n) +
             "\n      : \"l\"(from), \"r\"(stride)\n      : \"memory\");\n}\n";
   } else {
-    text += "(void* to, const " + scalar + "* r, int stride) {\n  asm volatile(\"wmma.store." + form + " [%0], " + registers(1, n) + ", %" +
-            std::to_string(n + 1) + ";\" ::\"l\"(to),\n      " + operands(c, "r", n) + ", \"r\"(stride)\n      : \"memory\");\n}\n";
+    text += "(void* to, const " + scalar + "* r, int stride) {\n  asm volatile(\n      \"wmma.store." + form + " [%0], " + registers(1, n) +
+            ", %" + std::to_string(n + 1) + ";\" ::\"l\"(to),\n      " + operands(c, "r", n) + ", \"r\"(stride)\n      : \"memory\");\n}\n";
   }
   return {name, text};
 }
@@ -231,10 +231,11 @@ Result<Generated> mma(const Arch& arch, const Call* c) {
   int nd = d.registers(), na = a.registers(), nb = b.registers();
   std::string k = constraint_of(d.type), s = scalar_of(d.type), r = constraint_of(a.type), u = scalar_of(a.type);
   std::string text = "// d = a * b + c, by a warp.\n__device__ __forceinline__ void " + name + "(" + s + "* d, const " + u + "* a, const " +
-                     u + "* b, const " + s + "* c) {\n  asm volatile(\"wmma.mma" + (bits ? ".xor.popc" : "") + ".sync.aligned." + a.layout +
-                     "." + b.layout + "." + a.shape + "." + types + "\"\n               \" " + registers(0, nd) + ", " + registers(nd, na) +
-                     ", " + registers(nd + na, nb) + ", " + registers(nd + na + nb, nd) + ";\"\n      : " + operands("=" + k, "d", nd) +
-                     "\n      : " + operands(r, "a", na) + ", " + operands(r, "b", nb) + ",\n        " + operands(k, "c", nd) + ");\n}\n";
+                     u + "* b, const " + s + "* c) {\n  asm volatile(\n      \"wmma.mma" + (bits ? ".xor.popc" : "") + ".sync.aligned." +
+                     a.layout + "." + b.layout + "." + a.shape + "." + types + " \"\n      \"" + registers(0, nd) + ", " +
+                     registers(nd, na) + ", \"\n      \"" + registers(nd + na, nb) + ", " + registers(nd + na + nb, nd) +
+                     ";\"\n      : " + operands("=" + k, "d", nd) + "\n      : " + operands(r, "a", na) + ", " + operands(r, "b", nb) +
+                     ",\n        " + operands(k, "c", nd) + ");\n}\n";
   return Generated{name, text};
 }
 
