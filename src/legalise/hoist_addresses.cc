@@ -179,7 +179,7 @@ class AddressHoister : public Rewriter {
 
   static bool in_registers(const Buffer* b) { return b->scope().starts_with("local") || b->scope() == "register"; }
 
-  // Takes the terms of the one index out of the outermost loop that leaves any.
+  // Takes the terms of the one index out of the outermost loop that leaves any, then those that are left out of the loops within.
   bool hoist(const Buffer*& buffer, List<const Expr*>& indices) {
     auto memory = known_.find(buffer->data);
     if (memory == known_.end() || in_registers(buffer) || buffer->dtype.lanes > 1) return false;
@@ -202,6 +202,8 @@ class AddressHoister : public Rewriter {
       Buffer through = *buffer;
       through.data = pointer(buffer, taken, level);
       buffer = build.add(through), indices = one(build, rest);
+      known_[through.data] = {level, true, false};
+      hoist(buffer, indices);
       return true;
     }
     return false;
@@ -241,7 +243,10 @@ class AddressHoister : public Rewriter {
     }
     const PointerType* type = build.pointer(buffer->dtype, buffer->scope());
     bool thread = std::any_of(terms.begin(), terms.end(), [&](const Expr* e) { return dependence(e).thread; });
-    const Var* var = build.var(std::string(buffer->data->name) + (thread ? "_thread" : "_block"), kHandle, type);
+    std::string name(buffer->data->name);
+    bool again = std::any_of(pointers_.begin(), pointers_.end(), [&](const Pointer& p) { return p.var == buffer->data; });
+    if (!name.ends_with("_step")) name += again ? "_step" : thread ? "_thread" : "_block";
+    const Var* var = build.var(name, kHandle, type);
     const Expr* first = build.load(buffer->dtype, buffer, one(build, sum(terms)));
     Call address{{ExprKind::kCall, kHandle}, Op::tirx_address_of, op_info(Op::tirx_address_of).name, one(build, first), type, nullptr};
     loops_[level].pointers.push_back(build.bind(var, build.add(address)));

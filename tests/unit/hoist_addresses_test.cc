@@ -34,6 +34,18 @@ TEST(HoistAddresses, TermsThatTheLoopDoesNotChangeGoBeforeIt) {
   EXPECT_LT(text.find("address_of"), text.find("T.unroll"));
 }
 
+TEST(HoistAddresses, WhatIsLeftGoesBeforeTheLoopWithin) {
+  std::string text = hoisted(
+      "        for k in range(16):\n            for i in T.unroll(8):\n"
+      "                C_1[tx * 8 + k % 3 * 4096 + i] = T.float32(1)\n");
+  size_t thread = text.find("C_1[tx * 8])"), outer = text.find("range(16)"), step = text.find("[k % 3 * 4096])"),
+         inner = text.find("T.unroll");
+  EXPECT_LT(thread, outer) << text;
+  EXPECT_LT(outer, step);
+  EXPECT_LT(step, inner);
+  EXPECT_NE(inner, std::string::npos);
+}
+
 TEST(HoistAddresses, LoopsShareAPointer) {
   std::string loop = "        for i in T.unroll(8):\n            C_1[bx * 1024 + tx * 8 + i] = T.float32(1)\n";
   std::string text = hoisted(loop + loop);
