@@ -230,6 +230,8 @@ def cases():
     for name, tile, threads, causal in (("128x128", (128, 128), 256, False), ("192x128", (192, 128), 384, False), ("causal_128x128", (128, 128), 256, True)):
         work = 4 * tokens * 4096 * 128 * (0.5 if causal else 1)
         yield Case(f"attention_{name}", "sm_90a", attention(4, 16, 4096, 128, causal, *tile, threads), "causal" if causal else "attention", flops=work)
+    work = 4 * tokens * 4096 * 128
+    yield Case("mma_attention_128x64", "sm_80", attention(4, 16, 4096, 128, False, 128, 64, 128, 1), "attention", flops=work)
     n = 8192
     for threads in (256, 512):
         yield Case(f"softmax_8192_{threads}", "sm_90a", softmax(n, threads), "softmax", bytes=4 * n * n)
@@ -253,4 +255,6 @@ def gemm_cases():
     yield Case("gemm_f16_4096_narrow", "sm_90a", gemm(4096, (128, 128, 64), "float16", "float16", stages=4), "gemm_nn", flops=2 * 4096**3)
     yield Case("split_k_1024", "sm_90a", split_k_gemm(1024, 1024, 8192, 4), "gemm_nn", flops=2 * 1024 * 1024 * 8192)
     yield Case("dequantised_4096", "sm_90a", dequantised_gemm(4096), "dequantised", flops=2 * 4096**3)
+    yield Case("mma_i8_4096", "sm_80", gemm(4096, (128, 128, 64), "int8", "int32", "int32", True, 3, threads=128), "gemm_nt", flops=2 * 4096**3)
+    yield Case("mma_dequantised_4096", "sm_80", dequantised_gemm(4096, threads=128), "dequantised", flops=2 * 4096**3)
     yield Case("mma_f16_4096", "sm_80", gemm(4096, (128, 128, 32), "float16", "float16", stages=3, threads=128), "gemm_nn", flops=2 * 4096**3)
