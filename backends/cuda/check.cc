@@ -389,7 +389,9 @@ class Checker {
   void callee(const Call* c) {
     for (const Function* f : module_.functions) {
       if (f->name != c->name) continue;
-      if (f->params.size() != c->args.size()) fault(c->span, "function '" + std::string(c->name) + "' takes other arguments");
+      bool fits = f->params.size() == c->args.size();
+      for (size_t i = 0; fits && i < c->args.size(); ++i) fits = f->params[i]->dtype == c->args[i]->dtype;
+      if (!fits) fault(c->span, "function '" + std::string(c->name) + "' takes other arguments");
       return;
     }
     fault(c->span, "the module has no function '" + std::string(c->name) + "'");

@@ -64,6 +64,14 @@ class Preparation : public Rewriter {
       case Op::tl_ballot: return build.call(c->dtype, Op::tl_ballot_sync, {build.int_imm(kUInt32, 0xFFFFFFFF), c->args[0]}, c->span);
       case Op::tirx_cuda__half2float:
       case Op::tirx_cuda__bfloat162float: return build.cast(kFloat32, c->args[0], c->span);
+      case Op::tl_ptx_cluster_store: {
+        auto* place = c->args[0]->as<Var>();
+        return place && place->pointer ? with_argument(c, 1, place->pointer->element.element()) : c;
+      }
+      case Op::tirx_call_extern:
+      case Op::tirx_call_pure_extern:  // a reduction's value and result are of one dtype
+        return is_template_call(c) && !c->dtype.is_handle() && !c->dtype.is_void() && !c->dtype.is_bool() ? with_argument(c, 1, c->dtype)
+                                                                                                          : c;
       case Op::tirx_dp4a: return dot_of_bytes(c);
       case Op::tirx_cuda__printf: {
         std::vector<const Expr*> args(c->args.begin(), c->args.end());
@@ -157,17 +165,24 @@ class Preparation : public Rewriter {
     return c->args.size() > 2 ? build.add(If{{StmtKind::kIf, c->span}, c->args[2], s, nullptr}) : s;
   }
 
+  // The call with argument i, a scalar of another dtype, converted.
+  const Expr* with_argument(const Call* c, size_t i, DataType t) {
+    const Expr* value = i < c->args.size() ? c->args[i] : nullptr;
+    if (!value || value->dtype == t || value->dtype.lanes != 1 || value->dtype.is_handle()) return c;
+    Call n = *c;
+    std::vector<const Expr*> args(c->args.begin(), c->args.end());
+    args[i] = build.cast(t, value, c->span);
+    n.args = build.list(args);
+    return build.add(n);
+  }
+
   // The values of an atomic in the dtype of the element.
   const Expr* atomic(const Call* c) {
     Atomic kind = atomic_of(c);
     DataType t = atomic_place(c)->buffer->dtype.element();
-    Call n = *c;
-    std::vector<const Expr*> args(c->args.begin(), c->args.end());
-    for (size_t i = kind.first + 1; i < args.size() && i <= kind.first + kind.values; ++i) {
-      if (args[i]->dtype != t && args[i]->dtype.lanes == 1 && !args[i]->dtype.is_handle()) args[i] = build.cast(t, args[i], c->span);
-    }
-    n.args = build.list(args);
-    return build.add(n);
+    const Expr* e = c;
+    for (size_t i = kind.first + 1; i <= kind.first + kind.values; ++i) e = with_argument(e->as<Call>(), i, t);
+    return e;
   }
 
   // Element i from an address on.

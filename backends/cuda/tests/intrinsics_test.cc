@@ -78,6 +78,7 @@ const std::vector<Row>& rows() {
       {intrinsic("L_[0]", "int64", "tl.shfl_down_sync", "T.uint32(255), L_[1], 3, 32"), "__shfl_down_sync("},
       {function("P_[0]", "bool", "tl::Any", "T.address_of(I_[0]), 8"), "any_of(I, 8)"},
       {function("P_[0]", "bool", "tl::All", "T.address_of(F_[0]), 8"), "all_of(F, 8)"},
+      {function("F_[0]", "float32", "tl::AllReduce<tl::SumOp, 32, 1, 0>::run", "H_[1]"), "all_reduce_sum_f32_32_1(f16_to_f32(H[1]))"},
       {function("I_[0]", "int32", "__float2int_rd", "F_[1]"), "__float2int_rd(F[1])"},
       {function("U_[0]", "uint32", "__funnelshift_l", "U_[1], U_[2], U_[3]"), "__funnelshift_l("},
       {function("I_[0]", "int32", "__dp2a_lo", "I_[1], I_[2], I_[3]"), "__dp2a_lo("},
