@@ -84,11 +84,13 @@ std::map<const Var*, Fragment> fragments_of(const Function* f) {
     auto [it, fresh] = all.emplace(v, n);
     Fragment& known = it->second;
     if (known.layout.empty()) known.layout = n.layout;
-    known.known &= known.shape == n.shape && (n.layout.empty() || known.layout == n.layout) && n.registers() > 0;
+    bool sized = true;
+    for (size_t i = 1; i <= 3; ++i) sized &= int_arg(c, i) > 0 && int_arg(c, i) <= 128;
+    known.known &= sized && known.shape == n.shape && (n.layout.empty() || known.layout == n.layout) && n.registers() > 0;
   };
   visit(
       f->body, [](const Stmt*) {}, [&](const Expr* e) { visit(e, look); });
-  std::erase_if(all, [](const auto& entry) { return !entry.second.known || extent(entry.second.shape, 'm') > 32; });
+  std::erase_if(all, [](const auto& entry) { return !entry.second.known; });
   return all;
 }
 
@@ -253,7 +255,9 @@ Result<Generated> generate_wmma(const Arch& arch, const Call* c) {
   bool whole = is_product(c) ? given == 14 : given == (c->op == Op::tirx_tvm_fill_fragment ? 9u : 11u);
   if (!whole) return unsupported(arch, "'" + std::string(c->name) + "' has fragments whose shape and layout are not known");
   if (is_product(c)) return mma(arch, c);
-  Fragment f{text_arg(c, given - 3)[0], std::string(text_arg(c, given - 2)), "", std::string(text_arg(c, given - 1))};
+  std::string_view role = text_arg(c, given - 3);
+  if (role != "a" && role != "b" && role != "c") return unsupported(arch, "'" + std::string(c->name) + "' has no fragment");
+  Fragment f{role[0], std::string(text_arg(c, given - 2)), "", std::string(text_arg(c, given - 1))};
   bool exists = false;
   for (const WmmaForm& form : kForms) {
     bool type = f.role == 'c' ? contains(form.accumulators, f.type) : form.type == f.type;
