@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "backends/cuda/generated.h"
 #include "backends/cuda/intrinsics.h"
 #include "base/small_float.h"
 #include "legalise/rewrite.h"
@@ -95,6 +96,11 @@ class Lowering : public Rewriter {
     if (to.is_integer() && to.bits < 8) return four_bits(to, plain_cast(kInt32, e));
     if (!is_small_float(to)) return plain_cast(to, e);
     if (to == kFloat16) {
+      auto* decoded = e->as<Call>();  // of float8, which is exact in float16
+      for (std::string_view format : {"f8_e4m3", "f8_e5m2"}) {
+        if (decoded && decoded->op == Op::tirx_call_pure_extern && text_arg(decoded, 0) == std::string(format) + "_to_f32")
+          return named(to, std::string(format) + "_to_f16", {decoded->args[1]}, e->span);
+      }
       auto* wide = e->as<Cast>();  // of the shared passes, on the way from a small integer
       const Expr* integer =
           wide && wide->dtype == kFloat32 && wide->value->dtype.is_integer() && wide->value->dtype.bits <= 16 ? wide->value : e;

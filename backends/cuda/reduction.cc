@@ -141,7 +141,7 @@ Result<Generated> template_call(const Arch& arch, const Call* c) {
   auto* address = named ? c->args[1]->as<Call>() : nullptr;
   auto* place = address && !address->args.empty() ? address->args[0]->as<Load>() : nullptr;
   std::string reverse = args.empty() ? "" : args.back();
-  if (!place || place->buffer->dtype.bits < 32 || (reverse != "true" && reverse != "false")) return error;
+  if (!place || is_small_float(place->buffer->dtype) || (reverse != "true" && reverse != "false")) return error;
   std::string name = std::string(plane ? "scan_2d<" : "scan_1d<") + (maximum ? "true, " : "false, ") + reverse;
   if (plane) name += ", " + args[0] + ", " + args[1];
   return Generated{name + ">", ""};

@@ -4,6 +4,7 @@ __device__ __forceinline__ float f8_e4m3_to_f32(f8_e4m3 v) {
   if ((v & 0x7F) == 0x7F) return __int_as_float(0x7FFFFFFF);
   return 256.0f * f16_to_f32((v & 0x80) << 8 | (v & 0x7F) << 7);
 }
+__device__ __forceinline__ f16 f8_e4m3_to_f16(f8_e4m3 v) { return f32_to_f16(f8_e4m3_to_f32(v)); }
 // Nearest, ties to even; beyond the largest finite value, infinities included, that value.
 __device__ __forceinline__ f8_e4m3 f32_to_f8_e4m3(float x) {
   unsigned bits = __float_as_uint(x), sign = bits >> 24 & 0x80;

@@ -156,6 +156,14 @@ TEST(CudaConversion, IntegersBecomeFloat16InOneInstruction) {
   EXPECT_THAT(wide->text, testing::HasSubstr("i32_to_f16(A[tx])"));
 }
 
+TEST(CudaConversion, Float8BecomesFloat16WithoutAWayRound) {
+  auto body = std::vector<std::string>{"B_1[0] = T.Cast(\"float64\", T.Cast(\"float16\", A_1[tx]))"};
+  auto s = source("float8_e4m3fn", body, *arch_of(*Target::parse("cuda -arch=sm_89")));
+  ASSERT_TRUE(s.ok()) << s.error().to_string();
+  EXPECT_THAT(s->text, testing::HasSubstr("f8_e4m3_to_f16(A[tx])"));
+  EXPECT_THAT(s->text, testing::HasSubstr("cvt.rn.f16x2.e4m3x2"));
+}
+
 TEST(CudaConversion, PackedElementsInMemoryAreRefused) {
   Arch arch = *arch_of(*Target::parse("cuda -arch=sm_80"));
   auto s = source("int4", {"B_1[0] = T.Cast(\"float64\", A_1[0])"}, arch);

@@ -79,6 +79,8 @@ const std::vector<Row>& rows() {
       {function("P_[0]", "bool", "tl::Any", "T.address_of(I_[0]), 8"), "any_of(I, 8)"},
       {function("P_[0]", "bool", "tl::All", "T.address_of(F_[0]), 8"), "all_of(F, 8)"},
       {function("F_[0]", "float32", "tl::AllReduce<tl::SumOp, 32, 1, 0>::run", "H_[1]"), "all_reduce_sum_f32_32_1(f16_to_f32(H[1]))"},
+      {"T.evaluate(T.call_extern(\"handle\", \"tl::CumSum1D<32, false>::run\", T.address_of(C_[0]), T.address_of(C_[0]), 64))",
+       "scan_1d<false, false>(C, C, 64);"},
       {function("I_[0]", "int32", "__float2int_rd", "F_[1]"), "__float2int_rd(F[1])"},
       {function("U_[0]", "uint32", "__funnelshift_l", "U_[1], U_[2], U_[3]"), "__funnelshift_l("},
       {function("I_[0]", "int32", "__dp2a_lo", "I_[1], I_[2], I_[3]"), "__dp2a_lo("},
