@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 
 #include "base/process.h"
 #include "base/temporary_folder.h"
+#include "cache/cache.h"
 
 namespace kiln::c {
 
@@ -106,6 +108,12 @@ std::vector<std::string> command(const std::vector<std::string>& compiler, const
 
 bool has_parallel_loops(std::string_view text) { return text.find("#pragma omp") != text.npos; }
 
+std::vector<OptionalFlag> optional_flags(std::string_view text) {
+  std::vector<OptionalFlag> out = {{"-march=native", {"march"}}};
+  if (has_parallel_loops(text)) out.push_back({"-fopenmp", {"openmp", "gomp", "iomp"}});
+  return out;
+}
+
 Error compiler_failed(const std::string& compiler, const ProcessResult& result, Output output) {
   Error error{Code::kToolchain, "the C compiler '" + compiler + "' ", "", ""};
   if (result.timed_out) {
@@ -121,25 +129,22 @@ Error compiler_failed(const std::string& compiler, const ProcessResult& result, 
   return error;
 }
 
-// Compiles the text to `target`, a file name in the folder.
-Status compile(std::string_view text, Output output, TemporaryFolder& folder, const std::string& target) {
-  auto compiler = find_compiler();
-  if (!compiler) return compiler.error();
-  if (auto s = folder.write(kSourceFile, text); !s) return s;
-  std::vector<OptionalFlag> optional = {{"-march=native", {"march"}}};
-  if (has_parallel_loops(text)) optional.push_back({"-fopenmp", {"openmp", "gomp", "iomp"}});
+// Compiles the text in the folder; the output's bytes.
+Result<std::string> compile_in(TemporaryFolder& folder, const std::vector<std::string>& compiler, std::string_view text, Output output) {
+  if (auto s = folder.write(kSourceFile, text); !s) return s.error();
+  std::vector<OptionalFlag> optional = optional_flags(text);
   for (;;) {
     // Run in the folder, so that its name is in neither messages nor artifacts.
-    auto result = run_process(command(*compiler, optional, output, target), timeout_seconds(), folder.path());
+    auto result = run_process(command(compiler, optional, output, "out"), timeout_seconds(), folder.path());
     if (!result) return result.error();
     if (result->status == 0 && !result->timed_out) {
-      std::error_code ec;
-      if (fs::file_size(folder.file(target), ec) > 0 && !ec) return Ok{};
-      return Error{Code::kToolchain, "the C compiler '" + compiler->front() + "' succeeded but wrote no output", "", "is it a C compiler?"};
+      auto bytes = folder.read("out");
+      if (bytes && !bytes->empty()) return bytes;
+      return Error{Code::kToolchain, "the C compiler '" + compiler.front() + "' succeeded but wrote no output", "", "is it a C compiler?"};
     }
     auto refused = std::find_if(optional.begin(), optional.end(), [&](const OptionalFlag& o) { return o.refused_in(result->output); });
     if (result->timed_out || refused == optional.end()) {
-      Error error = compiler_failed(compiler->front(), *result, output);
+      Error error = compiler_failed(compiler.front(), *result, output);
       if (folder.keep_if_asked()) error.hint += (error.hint.empty() ? "" : "; ") + ("the source is kept in " + folder.path());
       return error;
     }
@@ -147,11 +152,58 @@ Status compile(std::string_view text, Output output, TemporaryFolder& folder, co
   }
 }
 
-Result<std::string> compile_to(const std::string& text, Output output) {
-  auto folder = TemporaryFolder::make();
-  if (!folder) return folder.error();
-  if (auto s = compile(text, output, **folder, "out"); !s) return s.error();
-  return (*folder)->read("out");
+// What -march=native goes by: the first processor's model and features. Empty where there is no /proc.
+const std::string& processor() {
+  static const std::string text = [] {
+    std::ifstream file("/proc/cpuinfo");
+    std::string out;
+    for (std::string line; std::getline(file, line) && !line.empty();) {
+      for (std::string_view name : {"vendor_id", "cpu family", "model", "stepping", "flags", "CPU ", "Features", "isa", "uarch"}) {
+        if (line.starts_with(name)) out += line + '\n';
+      }
+    }
+    return out;
+  }();
+  return text;
+}
+
+// The compiler by its file's name, size and time: asking for its version would start a process each time, and a script that calls another
+// compiler has none of its own. Empty when it cannot be known.
+std::string identity_of(const std::string& compiler) {
+  std::error_code ec;
+  fs::path path = fs::canonical(find_program(compiler), ec);
+  if (ec) return {};
+  auto size = fs::file_size(path, ec);
+  auto time = fs::last_write_time(path, ec).time_since_epoch().count();
+  return ec ? std::string() : fmt::format("{} {} {}", path.filename().string(), size, time);
+}
+
+std::string_view name_of(Output output) {
+  switch (output) {
+    case Output::kLibrary: return "so";
+    case Output::kObject: return "obj";
+    case Output::kAssembly: return "asm";
+    case Output::kLlvm: return "ll";
+  }
+  return {};
+}
+
+// The bytes of the output, from the cache when they were made before.
+Result<std::string> compile(const std::string& text, Output output) {
+  auto compiler = find_compiler();
+  if (!compiler) return compiler.error();
+  auto make = [&]() -> Result<std::string> {
+    auto folder = TemporaryFolder::make();
+    if (!folder) return folder.error();
+    return compile_in(**folder, *compiler, text, output);
+  };
+  cache::Key key{std::string(name_of(output)), processor(), identity_of(compiler->front()), "", text};
+  if (key.architecture.empty() || key.toolchain.empty()) return make();
+  key.options = fmt::format("{}", fmt::join(command(*compiler, optional_flags(text), output, "out"), "\n"));
+  for (const char* name : {"CPATH", "C_INCLUDE_PATH", "LIBRARY_PATH", "COMPILER_PATH", "GCC_EXEC_PREFIX"}) {  // compilers go by them too
+    if (const char* value = std::getenv(name)) key.options += fmt::format("\n{}={}", name, value);
+  }
+  return cache::fetch(key, make);
 }
 
 // Idle threads of the OpenMP pool wait inside its library, so it must outlive the kernels that brought it.
@@ -189,21 +241,22 @@ std::string compiler_version(const std::vector<std::string>& compiler) {
 }
 
 Result<std::shared_ptr<const runtime::Library>> compile_and_load(const Source& source) {
-  auto folder = TemporaryFolder::make();
+  auto bytes = compile(source.text + source.entry_text, Output::kLibrary);
+  if (!bytes) return bytes.error();
+  auto folder = TemporaryFolder::make();  // the loader takes files only
   if (!folder) return folder.error();
-  std::string target = (*folder)->file("kernels.so");
-  if (auto s = compile(source.text + source.entry_text, Output::kLibrary, **folder, "kernels.so"); !s) return s.error();
-  auto library = runtime::Library::open(target);  // stays mapped after the file is gone
+  if (auto s = (*folder)->write("kernels.so", *bytes); !s) return s.error();
+  auto library = runtime::Library::open((*folder)->file("kernels.so"));  // stays mapped after the file is gone
   if (library && has_parallel_loops(source.text)) pin_openmp();
   return library;
 }
 
 runtime::Artifacts artifacts_of(const Source& source) {
   runtime::Artifacts made;
-  made["so"] = [text = source.text] { return compile_to(text, Output::kLibrary); };
-  made["obj"] = [text = source.text] { return compile_to(text, Output::kObject); };
-  made["asm"] = [text = source.text] { return compile_to(text, Output::kAssembly); };
-  made["ll"] = [text = source.text] { return compile_to(text, Output::kLlvm); };
+  made["so"] = [text = source.text] { return compile(text, Output::kLibrary); };
+  made["obj"] = [text = source.text] { return compile(text, Output::kObject); };
+  made["asm"] = [text = source.text] { return compile(text, Output::kAssembly); };
+  made["ll"] = [text = source.text] { return compile(text, Output::kLlvm); };
   return made;
 }
 

@@ -18,9 +18,10 @@ Result<std::vector<std::string>> find_compiler();
 // First line of the compiler's --version.
 std::string compiler_version(const std::vector<std::string>& compiler);
 
-// Compiles text and entries to a shared library for this machine's processor and loads it. Works in a private folder under TMPDIR that is
-// gone afterwards, save when the compiler failed and KILN_KEEP_TEMPS is set. Stopped after KILN_COMPILE_TIMEOUT seconds (default 120).
-// Errors are of code kToolchain with the compiler's first messages and the line of the source as place. Safe from any thread.
+// Compiles text and entries to a shared library for this machine's processor, or takes it from the cache (cache/cache.h), and loads it.
+// Works in a private folder under TMPDIR that is gone afterwards, save when the compiler failed and KILN_KEEP_TEMPS is set. Stopped after
+// KILN_COMPILE_TIMEOUT seconds (default 120). Errors are of code kToolchain with the compiler's first messages and the line of the source
+// as place. Safe from any thread.
 Result<std::shared_ptr<const runtime::Library>> compile_and_load(const Source& source);
 
 // Made on demand, from the text without the entries: "so", "obj", "asm", and "ll" (LLVM IR, by clang only). Same text, same bytes.

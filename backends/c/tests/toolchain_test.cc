@@ -146,6 +146,25 @@ TEST_F(Toolchain, FlagsThatTheCompilerLacksAreLeftOut) {
   EXPECT_EQ(a[3], 3);
 }
 
+TEST_F(Toolchain, ASecondCompileIsReadFromTheCache) {
+  Environment cache("KILN_CACHE_DIR", (folder_ / "bin/cache").c_str());
+  script("counting", "echo run >> '" + (folder_ / "bin/runs").string() + "'; exec cc \"$@\"");
+  Environment path("PATH", ((folder_ / "bin").string() + ":" + std::getenv("PATH")).c_str());
+  auto runs_after = [&](const char* text, const char* cc) {
+    Environment named("CC", cc);
+    auto library = compile_and_load(source(text));
+    EXPECT_TRUE(library.ok() && (*library)->find("f"));
+    return fs::file_size(folder_ / "bin/runs") / 4;
+  };
+  EXPECT_EQ(runs_after("int f(void) { return 1; }\n", "counting"), 1u);
+  EXPECT_EQ(runs_after("int f(void) { return 1; }\n", "counting"), 1u);
+  EXPECT_EQ(runs_after("int f(void) { return 2; }\n", "counting"), 2u);      // another text
+  EXPECT_EQ(runs_after("int f(void) { return 1; }\n", "counting -DX"), 3u);  // other flags
+  script("counting", "echo run >> '" + (folder_ / "bin/runs").string() + "'; exec cc -DY \"$@\"");
+  EXPECT_EQ(runs_after("int f(void) { return 1; }\n", "counting"), 4u);  // another compiler
+  EXPECT_EQ(left_behind(), 0u);
+}
+
 TEST_F(Toolchain, ParallelLoopsSurviveTheirLibrary) {
   const char* text = "void f(int* a) {\n#pragma omp parallel for num_threads(2)\n  for (int i = 0; i < 64; ++i) a[i] = i * i;\n}\n";
   for (int round = 0; round < 3; ++round) {
