@@ -106,6 +106,23 @@ Error text_error(const Compiler& compiler, const Source& source, const Arch& arc
   return error;
 }
 
+// What a text includes: Kiln's own nothing, imported text perhaps CUDA's headers, or files of the user's, which the text says nothing
+// about.
+struct Includes {
+  bool any = false, users = false;
+};
+
+Includes includes_of(std::string_view text) {
+  Includes out;
+  for (size_t at = 0; (at = text.find("include", at)) != text.npos; at += 7) {
+    size_t hash = text.find_last_not_of(" \t", at - 1), next = text.find_first_not_of(" \t", at + 7);
+    if (at == 0 || hash == text.npos || text[hash] != '#') continue;
+    out.any = true;
+    out.users |= next == text.npos || text[next] != '<';
+  }
+  return out;
+}
+
 Status check_architecture(const Compiler& compiler, const Arch& arch) {
   const std::vector<int>& known = compiler.architectures;
   if (known.empty() || std::find(known.begin(), known.end(), arch.number) != known.end()) return Ok{};
@@ -129,15 +146,18 @@ Result<std::string> compile(const Source& source, const Arch& arch, const std::v
 
   cache::Key key{format == Format::kCubin ? "cubin" : "ptx", arch.sm(), compiler.version, "", source.text};
   for (const std::string& o : options) key.options += o + "\n";
-  // Imported text may want CUDA's headers; what Kiln prints needs none. NVRTC knows no folder by itself.
-  std::string headers = source.text.find("#include") != std::string::npos ? include_folder(compiler.path) : "";
+  Includes includes = includes_of(source.text);
+  std::string headers = includes.any ? include_folder(compiler.path) : "";  // NVRTC knows no folder by itself
   if (!headers.empty()) options.push_back("-I" + headers);
-  return cache::fetch(key, [&]() -> Result<std::string> {
+  auto make = [&]() -> Result<std::string> {
     auto made = compiler.compile(compiler, source.text, options, format);
     if (!made) return made.error();
     if (made->code.empty()) return text_error(compiler, source, arch, made->log);
     return std::move(made->code);
-  });
+  };
+  // The key cannot tell when a file of the user's changes.
+  bool users = includes.any && (includes.users || std::any_of(flags.begin(), flags.end(), [](auto& f) { return f.starts_with("-I"); }));
+  return users ? make() : cache::fetch(key, make);
 }
 
 namespace {

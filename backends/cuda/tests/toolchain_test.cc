@@ -173,6 +173,12 @@ TEST(CudaToolchain, AnErrorIsPlacedInTheUsersFile) {
   EXPECT_EQ(cubin.error().place, "k.py:9");
 }
 
+TEST(CudaToolchain, ErrorsOfUsersFilesNameThem) {
+  auto ptx = compile({"cuda", "#include \"absent.h\"\n", "", {}, {}}, *arch_of(*Target::parse("cuda -arch=sm_80")), {}, Format::kPtx);
+  ASSERT_FALSE(ptx.ok());
+  EXPECT_THAT(ptx.error().message, HasSubstr("absent.h"));
+}
+
 TEST(CudaToolchain, ArchitecturesThatNvrtcLacksAreNamedWithThoseThatItHas) {
   EXPECT_THAT(made("cuda -arch=sm_77", "cubin"), testing::AllOf(HasSubstr("makes no code for sm_77"), HasSubstr("sm_80")));
 }
