@@ -177,6 +177,7 @@ class Checker {
       if (c->args[i]->kind == ExprKind::kStringImm && h.args[i] != '-') return unsupported_call(c);
       if (h.args[i] == 't' && !c->args[i]->as<IntImm>())
         fault(c->span, "argument " + std::to_string(i) + " of '" + std::string(c->name) + "' is not constant");
+      if (h.args[i] == 'p' && (!c->args[i]->dtype.is_handle() || c->args[i]->as<StringImm>())) unsupported_call(c);
       if (h.args[i] == '&' && !c->args[i]->as<Load>() && !c->args[i]->dtype.is_handle()) unsupported_call(c);
     }
     bool elect = c->op == Op::tl_tl_shuffle_elect && (c->args.size() != 1 || int_arg(c, 0) < 0 || int_arg(c, 0) % 32);
@@ -276,7 +277,8 @@ class Checker {
       case Op::tirx_ptx_cp_async:
       case Op::tirx_s_tir__cp_async_raw: {
         int64_t bytes = copied_bytes(c);
-        bool whole = c->args.size() >= 3 && c->args.size() <= (c->op == Op::tl_ptx_cp_async ? 4 : 6);
+        bool offsets = c->args.size() > 4 && c->op != Op::tl_ptx_cp_async;
+        bool whole = c->args.size() >= 3 && c->args.size() <= (offsets ? 6 : 4) && has_kinds(c, offsets ? "pvpvvv" : "ppvv");
         if (arch_.number < 80) return unsupported_call(c, "it needs sm_80 or newer");
         if (!whole || (bytes != 4 && bytes != 8 && bytes != 16)) unsupported_call(c, "a copy is of 4, 8 or 16 bytes");
         return;

@@ -182,7 +182,8 @@ std::string tcgen05_args(CFamily& p, const Call& c) {
       std::string to = p.str(c.args[3], Prec::kAdd) + (column && column->value == 0 ? "" : " + " + p.str(c.args[4], Prec::kMul));
       return joined({to, p.str(c.args.back())});
     }
-    default: return p.args(c.args);  // allocations, commits, fences
+    case Op::tl_tcgen05_mma_arrive: return address(p, c.args[0]);
+    default: return p.args(c.args);  // allocations and fences
   }
 }
 

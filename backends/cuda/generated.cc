@@ -147,7 +147,86 @@ bool is_generated(const Call* c) {
   }
 }
 
+namespace {
+
+// Kinds of the arguments, for has_kinds; empty for operators that look at theirs themselves. Forms may have fewer arguments.
+std::string_view argument_kinds(Op op) {
+  switch (op) {
+    case Op::tirx_ptx_mma:
+    case Op::tl_ptx_mma_sm70: return "sssssspvpvpvv?";
+    case Op::tirx_ptx_mma_sp: return "sssssspvpvpvpvvv";
+    case Op::tl_ptx_mma_block_scale: return "sssssvssspvpvpvppvvvv";
+    case Op::tl_ptx_ldmatrix: return "vvpp";
+    case Op::tirx_ptx_ldmatrix: return "vvspvpv";
+    case Op::tl_ptx_stmatrix: return "vvp+";
+    case Op::tl_ptx_wgmma_ss: return "svvssspvpvpv";
+    case Op::tl_ptx_wgmma_rs: return "svssspvpvpv";
+    case Op::tl_ptx_wgmma_sp_ss: return "svvssspvpvvpvpv";
+    case Op::tl_ptx_wgmma_sp_rs: return "svssspvpvvpvpv";
+    case Op::tl_ptx_tcgen05_mma_ss:
+    case Op::tl_ptx_tcgen05_mma_ts: return "spvpvpv";
+    case Op::tl_ptx_tcgen05_mma_blockscaled_ss: return "spvpvpvvvpvpv";
+    case Op::tl_ptx_tcgen05_cp_warpx4: return "ppv";
+    case Op::tl_ptx_init_tensor_memory:
+    case Op::tl_ptx_deallocate_tensor_memory: return "pv";
+    case Op::tl_ptx_tcgen05_sf_warp_transpose: return "p";
+    case Op::tl_tcgen05_mma_arrive: return "a";
+    case Op::tl_initialize_tcgen05_descriptor: return "vp";
+    case Op::tirx_tvm_fill_fragment: return "pvvvvvsss";
+    case Op::tirx_tvm_load_matrix_sync:
+    case Op::tirx_tvm_store_matrix_sync: return "pvvvvpvssss";
+    case Op::tirx_tvm_mma_sync:
+    case Op::tirx_tvm_bmma_sync: return "pvpvpvpvssssss";
+    case Op::tl_tma_load_im2col:
+    case Op::tl_tma_load_multicast:
+    case Op::tl_tma_load_gather4: return "map";
+    case Op::tl_tma_store:
+    case Op::tl_tma_store_scatter4: return "mp";
+    case Op::tl_tma_store_cluster: return "ppvva";
+    case Op::tl_ptx_cluster_store: return "pvvv";
+    case Op::tl_ptx_st_bulk_shared: return "pvv";
+    default: return "";
+  }
+}
+
+bool is_kind(const Expr* e, char kind) {
+  bool text = e->as<StringImm>(), pointer = e->dtype.is_handle() && !text;
+  auto* v = e->as<Var>();
+  std::string_view scope = v && v->pointer ? v->pointer->scope : std::string_view();
+  switch (kind) {
+    case 's': return text;
+    case 'v': return !pointer && !text;
+    case 'p': return pointer && scope != "grid_constant" && !scope.starts_with("wmma.");
+    case 'm': return pointer && !scope.starts_with("wmma.");
+    case 'a': return e->as<Load>() || is_kind(e, 'p');
+    default: return !pointer;
+  }
+}
+
+}  // namespace
+
+bool has_kinds(const Call* c, std::string_view kinds) {
+  for (size_t i = 0; i < c->args.size(); ++i) {
+    char kind = i < kinds.size() ? kinds[i] : kinds.ends_with('+') ? '+' : 'v';
+    if (!is_kind(c->args[i], kind)) return false;
+  }
+  return true;
+}
+
+namespace {
+
+// A load with tensor map begins map, barrier, place; one without: place, place, barrier. A move of tensor memory ends in registers.
+bool has_its_kinds(const Call* c) {
+  if (c->op == Op::tl_tma_load) return has_kinds(c, c->args.size() > 0 && c->args[0]->as<Var>() ? "map" : "ppa");
+  if (c->op == Op::tl_tcgen05_ld || c->op == Op::tl_tcgen05_st) return has_kinds(c, c->args.size() == 7 ? "vvvvvvp" : "vvvvvp");
+  std::string_view kinds = argument_kinds(c->op);
+  return kinds.empty() || has_kinds(c, kinds);
+}
+
+}  // namespace
+
 Result<Generated> generate(const Arch& arch, const Call* c) {
+  if (!has_its_kinds(c)) return unsupported(arch, "'" + std::string(c->name) + "' does not take these arguments");
   if (atomic_of(c)) return generate_atomic(arch, c);
   switch (c->op) {
     case Op::tirx_ptx_mma:

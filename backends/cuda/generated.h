@@ -63,6 +63,9 @@ std::string registers(int first, int count);
 std::string operands(std::string_view constraint, std::string_view array, int count);
 // The number after `letter` in a shape as "m16n8k16"; 0 when there is none.
 int extent(std::string_view shape, char letter);
+// Whether the arguments are of these kinds, a letter each: s a text, v a number, p a pointer that is not a tensor map or a fragment (m: not
+// a fragment), a a barrier, ? a text or a number; a + at the end: ? from there on. What is beyond is a number.
+bool has_kinds(const ir::Call* c, std::string_view kinds);
 // Whether the call's annotation says that two blocks of a cluster work together.
 bool is_pair(const ir::Call* c);
 Error unsupported(const Arch& arch, const std::string& what, const std::string& hint = "");

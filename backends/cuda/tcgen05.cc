@@ -18,10 +18,10 @@ Generated allocate(const Call* c) {
   std::string name = std::string(frees ? "tensor_memory_free" : "tensor_memory_allocate") + pair_suffix(pair);
   std::string text =
       frees ? "// Gives columns of tensor memory back.\n" : "// Takes columns of tensor memory; their address goes to shared memory.\n";
-  text += "__device__ __forceinline__ void " + name + "(" + (frees ? "const " : "") + "unsigned* address, int columns) {\n";
+  text += "__device__ __forceinline__ void " + name + "(" + (frees ? "const " : "") + "void* address, int columns) {\n";
   if (frees) {
     text += "  asm volatile(\"tcgen05.dealloc." + group(pair) +
-            ".sync.aligned.b32 %0, %1;\" ::\"r\"(*address), \"r\"(columns) : \"memory\");\n}\n";
+            ".sync.aligned.b32 %0, %1;\" ::\"r\"(*(const unsigned*)address), \"r\"(columns) : \"memory\");\n}\n";
   } else {
     text += "  asm volatile(\"tcgen05.alloc." + group(pair) +
             ".sync.aligned.shared::cta.b32 [%0], %1;\" ::\"r\"(shared_address(address)), \"r\"(columns) : \"memory\");\n}\n";

@@ -475,7 +475,7 @@ TEST(CudaInstruction, WmmaRefusesWhatItCannotKnow) {
   EXPECT_THAT(refused(lines, "sm_80"), HasSubstr("no storage scope 'wmma.matrix_a' for buffer 'a'"));
   EXPECT_THAT(refused(wmma({"float16", "float32", "row", "col", 1000, 1000, 1000, {}}), "sm_80"), HasSubstr("no storage scope 'wmma."));
   std::string loose = "T.call_intrin(\"void\", \"tirx.tvm_load_matrix_sync\", 0, 1, 2, 3, 4, 5, 6, 7, \"\", \"\", \"\")";
-  EXPECT_THAT(refused({loose}, "sm_80"), HasSubstr("'tirx.tvm_load_matrix_sync' has no fragment"));
+  EXPECT_THAT(refused({loose}, "sm_80"), HasSubstr("'tirx.tvm_load_matrix_sync' does not take these arguments"));
 }
 
 TEST(CudaInstruction, WhatAnArchitectureLacksIsRefusedByName) {
