@@ -109,7 +109,7 @@ TEST_F(Cache, OneThreadMakes) {
   EXPECT_EQ(made, 1);
 }
 
-TEST_F(Cache, WaitersGetTheSameErrorAndTheSameException) {
+TEST_F(Cache, WaitingThreadsGetTheSameErrorAndTheSameException) {
   for (bool throws : {false, true}) {
     std::atomic<bool> waiting = false;
     std::atomic<int> failures = 0, made = 0;
