@@ -365,6 +365,8 @@ const std::vector<Helper>& helpers() {
       {"f16_arithmetic", device::f16_arithmetic, {"f16_add", "f16_sub", "f16_mul"}},
       {"bf16", device::bf16, {"bf16", "bf16_to_f32", "f32_to_bf16"}, 75, 79},
       {"bf16_sm80", device::bf16_sm80, {"bf16", "bf16_to_f32", "f32_to_bf16"}, 80},
+      {"bf16_arithmetic", device::bf16_arithmetic, {"bf16_add", "bf16_sub", "bf16_mul"}, 75, 89},
+      {"bf16_arithmetic_sm90", device::bf16_arithmetic_sm90, {"bf16_add", "bf16_sub", "bf16_mul"}, 90},
       {"f8_e4m3", device::f8_e4m3, {"f8_e4m3", "f8_e4m3_to_f32", "f32_to_f8_e4m3", "f8_e4m3_to_f16"}, 75, 88},
       {"f8_e4m3_sm89", device::f8_e4m3_sm89, {"f8_e4m3", "f8_e4m3_to_f32", "f32_to_f8_e4m3", "f8_e4m3_to_f16"}, 89},
       {"f8_e5m2", device::f8_e5m2, {"f8_e5m2", "f8_e5m2_to_f32", "f32_to_f8_e5m2", "f8_e5m2_to_f16"}, 75, 88},

@@ -35,25 +35,25 @@ class Lowering : public Rewriter {
     args.insert(args.begin(), build.string_imm(name));
     return build.call(t, Op::tirx_call_pure_extern, args, span);
   }
-  // A sum, difference or product of two halves that was widened to float32 and rounded again: the instruction on halves gives the same
-  // bits, as float32 has more than twice their precision. Null when `e` is none.
+  // A sum, difference or product of two float16 or bfloat16 that was widened to float32 and rounded again: the instruction on the format
+  // itself gives the same bits, as float32 has more than twice its precision. Null when `e` is none.
   const Expr* half_arithmetic(const Expr* e) {
     auto* c = e->as<Cast>();
-    auto* b = c && c->dtype == kFloat16 ? c->value->as<Binary>() : nullptr;
+    auto* b = c && (c->dtype == kFloat16 || c->dtype == kBFloat16) ? c->value->as<Binary>() : nullptr;
     if (!b || b->dtype != kFloat32) return nullptr;
-    std::string_view name = b->kind == ExprKind::kAdd   ? "f16_add"
-                            : b->kind == ExprKind::kSub ? "f16_sub"
-                            : b->kind == ExprKind::kMul ? "f16_mul"
+    std::string_view name = b->kind == ExprKind::kAdd   ? "_add"
+                            : b->kind == ExprKind::kSub ? "_sub"
+                            : b->kind == ExprKind::kMul ? "_mul"
                                                         : "";
-    const Expr *x = half_of(b->a), *y = half_of(b->b);
-    return name.empty() || !x || !y ? nullptr : named(kFloat16, name, {expr(x), expr(y)}, b->span);
+    const Expr *x = half_of(c->dtype, b->a), *y = half_of(c->dtype, b->b);
+    return name.empty() || !x || !y ? nullptr : named(c->dtype, small_float_name(c->dtype).append(name), {expr(x), expr(y)}, b->span);
   }
-  // The half that `e` is the float32 of; null when there is none.
-  const Expr* half_of(const Expr* e) {
-    if (auto* c = e->as<Cast>()) return c->value->dtype == kFloat16 ? c->value : nullptr;
+  // What of type t `e` is the float32 of; null when there is none.
+  const Expr* half_of(DataType t, const Expr* e) {
+    if (auto* c = e->as<Cast>()) return c->value->dtype == t ? c->value : nullptr;
     auto* f = e->as<FloatImm>();
-    bool exact = f && decode_float(kFloat16, encode_float_literal(kFloat16, f->value)) == f->value;
-    return exact ? build.float_imm(kFloat16, f->value, f->span) : nullptr;
+    bool exact = f && decode_float(t, encode_float_literal(t, f->value)) == f->value;
+    return exact ? build.float_imm(t, f->value, f->span) : nullptr;
   }
   const Expr* plain_cast(DataType t, const Expr* e) { return e->dtype == t ? e : build.cast(t, e, e->span); }
 

@@ -61,6 +61,17 @@ TEST(CudaPrint, AsynchronousCopiesCountElements) {
   EXPECT_THAT(refusal(copy + "8))", "sm_80", "float32"), HasSubstr("a copy is of 4, 8 or 16 bytes"));
 }
 
+TEST(CudaPrint, HalvesAreComputedInTheirFormat) {
+  std::string scaled = printed("A_1[tx] = A_1[tx] * A_1[0] - A_1[1]", "sm_80", "float16");
+  EXPECT_THAT(scaled, HasSubstr("A[tx] = f16_sub(f16_mul(A[tx], A[0]), A[1]);"));
+  EXPECT_THAT(scaled, HasSubstr("mul.rn.f16 "));
+  EXPECT_THAT(printed("A_1[tx] = A_1[tx] + A_1[0]", "sm_90a", "bfloat16"), HasSubstr("add.rn.bf16 "));
+  // There the format has no sums of its own.
+  EXPECT_THAT(printed("A_1[tx] = A_1[tx] + A_1[0]", "sm_86", "bfloat16"),
+              HasSubstr("return f32_to_bf16(bf16_to_f32(a) + bf16_to_f32(b));"));
+  EXPECT_THAT(printed("A_1[tx] = A_1[tx] / A_1[0]", "sm_90a", "float16"), HasSubstr("f32_to_f16(f16_to_f32(A[tx]) / f16_to_f32(A[0]))"));
+}
+
 TEST(CudaPrint, RefusesTypesAndFunctionsThatCudaLacks) {
   EXPECT_THAT(refusal("A_1[0] = T.Cast(\"float32\", T.Cast(\"int2\", A_1[0]))", "sm_80"), HasSubstr("no type for dtype 'int2'"));
   EXPECT_THAT(refusal("A_1[0] = T.Cast(\"float32\", A_1[0])", "sm_100a", "float6_e3m2fn"), HasSubstr("packed 'float6_e3m2fn'"));
