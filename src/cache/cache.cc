@@ -1,5 +1,7 @@
 #include "cache/cache.h"
 
+#include <sys/mman.h>
+
 #include <atomic>
 #include <charconv>
 #include <cstdio>
@@ -7,6 +9,7 @@
 #include <future>
 #include <map>
 #include <mutex>
+#include <new>
 
 #include "cache/entry.h"
 #include "cache/settings.h"
@@ -18,9 +21,11 @@ namespace {
 
 void warn(const Error& error) { std::fprintf(stderr, "kiln: warning: %s\n", error.to_string().c_str()); }
 
+std::atomic<bool> warned_here = false;
+std::atomic<bool>* warned = &warned_here;
+
 void warn_once(const Error& error) {
-  static std::atomic<bool> warned = false;
-  if (!warned.exchange(true)) warn(error);
+  if (!warned->exchange(true)) warn(error);
 }
 
 std::atomic<uint64_t> hits, misses, shared, damaged;
@@ -126,6 +131,12 @@ Result<std::string> fetch(const Key& key, const std::function<Result<std::string
     land();
     throw;
   }
+}
+
+void warn_once_with_children() {
+  if (warned != &warned_here) return;
+  void* shared_page = mmap(nullptr, sizeof *warned, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (shared_page != MAP_FAILED) warned = new (shared_page) std::atomic<bool>(warned_here.load());
 }
 
 Counts counts() { return {hits, misses, shared, damaged}; }

@@ -28,6 +28,10 @@ struct Key {
 // reported on stderr, a folder that cannot be used is reported once a process. Safe from any thread.
 Result<std::string> fetch(const Key& key, const std::function<Result<std::string>()>& make);
 
+// A folder that cannot be used is reported once by this process and those that it forks from now on, all together. Call it before the
+// process starts a thread.
+void warn_once_with_children();
+
 // What this process' calls of `fetch` came to.
 struct Counts {
   uint64_t hits = 0;     // read from the cache

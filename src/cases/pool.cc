@@ -15,6 +15,7 @@
 #include <new>
 
 #include "base/write_all.h"
+#include "cache/cache.h"
 #include "cases/run.h"
 
 namespace kiln::cases {
@@ -111,6 +112,7 @@ Outcome finish(Worker& w, const std::string& folder, bool timed_out) {
 
 void run_cases(const std::vector<std::string>& folders, const RunOptions& options, int jobs,
                const std::function<void(const Outcome&)>& done) {
+  cache::warn_once_with_children();
   std::vector<Worker> workers;
   std::map<size_t, Outcome> finished;  // ahead of their turn
   size_t next = 0, reported = 0;

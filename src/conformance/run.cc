@@ -15,6 +15,7 @@
 #include <optional>
 
 #include "base/write_all.h"
+#include "cache/cache.h"
 #include "conformance/launch.h"
 #include "driver/driver.h"
 
@@ -266,6 +267,7 @@ CellResult run_cell(const Cell& cell, const RunOptions& options) {
 }
 
 std::vector<CellResult> run_cells(const std::vector<Cell>& cells, const RunOptions& options, const std::function<void(size_t)>& progress) {
+  cache::warn_once_with_children();
   return Pool(cells, options, progress).run();
 }
 

@@ -372,6 +372,9 @@ class Cache(unittest.TestCase):
             self.assertIn(words, err)
         _, err = kiln("cache", "stat", env={"KILN_CACHE_SIZE": "much"}, expect=1)
         self.assertIn("got 'much'", err)
+        two = [os.path.join(CORPUS, "corpus", "c", n) for n in sorted(os.listdir(os.path.join(CORPUS, "corpus", "c")))[:2]]
+        _, err = kiln("run", *two, env={"KILN_CACHE_DIR": MODULE})  # a process each, and one warning
+        self.assertEqual(err.count("warning"), 1, err)
         kiln("cache", expect=2)
         kiln("cache", "burn", expect=2)
 
