@@ -156,7 +156,12 @@ class ModulePrinter {
     KernelInfo k;
     k.name = emit::name_of(f);
     k.symbol = symbol;
-    for (const emit::Parameter& p : parameters_[f]) k.params.push_back(p.info);
+    for (const emit::Parameter& p : parameters_[f]) {
+      k.params.push_back(p.info);
+      k.params.back().is_tensor_map = !p.info.is_pointer && p.info.dtype.is_handle();
+    }
+    k.cooperative = emit::attr_set(f, "use_cooperative_groups");
+    k.dependent_launch = emit::attr_set(f, "has_cuda_pdl_sync");
     const Value* launch = f->attrs ? f->attrs->find("tirx.kernel_launch_params") : nullptr;
     if (launch) {
       for (const Value& v : launch->array) k.launch_params.emplace_back(v.string);

@@ -157,7 +157,8 @@ class Reader {
     each(doc, "launches", [&](const Json& o) {
       Launch l;
       l.kernel = text(o, "kernel");
-      each(o, "grid", [&](const Json& d) { l.grid.push_back(expression(d)); });
+      expressions(o, "grid", l.grid), expressions(o, "block", l.block), expressions(o, "cluster", l.cluster);
+      if (const Json* bytes = find(o, "smem")) l.shared_bytes = expression(*bytes);
       each(o, "args", [&](const Json& a) { l.args.push_back(argument(a)); });
       c.launches.push_back(std::move(l));
     });
@@ -166,6 +167,26 @@ class Reader {
       each(o, find(o, "concrete_shape") ? "concrete_shape" : "shape", [&](const Json& d) { w.shape.push_back(expression(d)); });
       c.workspaces.push_back(std::move(w));
     });
+  }
+  void expressions(const Json& o, const char* key, std::vector<std::string>& out) {
+    each(o, key, [&](const Json& d) { out.push_back(expression(d)); });
+  }
+  // The first of the keys that is there; "0" for none.
+  std::string expression_of(const Json& o, std::initializer_list<const char*> keys) {
+    for (const char* key : keys) {
+      if (const Json* v = find(o, key)) return expression(*v);
+    }
+    return "0";
+  }
+  void tensor_map(const Json& a, TensorMapFields& m) {
+    m.im2col = text(a, "mode", false) == "im2col";
+    m.dtype = expression_of(a, {"dtype"});
+    expressions(a, "global_dim", m.dims), expressions(a, "encode_global_strides", m.strides), expressions(a, "box_dim", m.box);
+    expressions(a, "element_strides", m.element_strides);
+    expressions(a, "lower_corner", m.lower), expressions(a, "upper_corner", m.upper);
+    m.pixels = expression_of(a, {"pixels_per_column"}), m.channels = expression_of(a, {"channels_per_pixel"});
+    m.interleave = expression_of(a, {"interleave"}), m.swizzle = expression_of(a, {"swizzle"});
+    m.l2_promotion = expression_of(a, {"l2_promotion"}), m.oob_fill = expression_of(a, {"oob_fill"});
   }
   Argument argument(const Json& a) {
     Argument r;
@@ -189,6 +210,9 @@ class Reader {
       r.name = text(a, "workspace");
     } else if (kind == "tensormap") {
       r.kind = Argument::Kind::kTensorMap;
+      r.name = text(a, "base");
+      if (const Json* offset = find(a, "byte_offset")) r.byte_offset = expression(*offset);
+      tensor_map(a, r.map);
     } else {
       fail("argument kind '" + kind + "' is not known");
     }

@@ -36,18 +36,28 @@ struct Param {
   std::optional<Sparse> sparse;
 };
 
+// Of runtime::TensorMap, by the same names; numbers and expressions.
+struct TensorMapFields {
+  bool im2col = false;
+  std::string dtype, pixels, channels, interleave, swizzle, l2_promotion, oob_fill;
+  std::vector<std::string> dims, strides, box, element_strides, lower, upper;
+};
+
 struct Argument {
   enum class Kind : uint8_t { kTensor, kScalar, kWorkspace, kTensorMap };
   Kind kind = Kind::kTensor;
-  std::string name;               // of the parameter or the workspace
+  std::string name;               // of the parameter or the workspace; of a tensor map, of what it describes
   std::string value;              // expression of a scalar
   ir::DataType dtype;             // of a scalar
   std::string byte_offset = "0";  // expression
+  TensorMapFields map;
 };
 
 struct Launch {
   std::string kernel;
-  std::vector<std::string> grid;  // expressions
+  // Expressions: extents, innermost first (a missing one is 1), and bytes of dynamic shared memory.
+  std::vector<std::string> grid, block, cluster;
+  std::string shared_bytes = "0";
   std::vector<Argument> args;
 };
 

@@ -13,7 +13,9 @@
 
 #include "base/small_float.h"
 #include "cases/compare.h"
+#include "registry/devices.h"
 #include "runtime/call.h"
+#include "runtime/kernel_module.h"
 
 namespace kiln::cases {
 
@@ -24,24 +26,45 @@ using Milliseconds = std::chrono::duration<double, std::milli>;
 constexpr size_t kGuard = 64;  // bytes on either side that no kernel may touch
 constexpr char kPoison = '\xa5';
 
-// Memory of one tensor or workspace.
-struct Buffer {
-  std::vector<char> storage;
-  size_t offset = 0, bytes = 0;
+// Memory of one tensor or workspace on a device, and the host's copy of it, guards included. The buffer must not outlive its device.
+class Buffer {
+ public:
   std::vector<int64_t> shape;
   ir::DataType dtype;
 
-  char* data() { return storage.data() + offset; }
-  void allocate(size_t n) {
-    bytes = n;
-    storage.assign(n + 2 * kGuard + 64, kPoison);
-    offset = kGuard + (64 - (reinterpret_cast<uintptr_t>(storage.data()) + kGuard) % 64) % 64;  // as allocators of tensors do
+  Buffer() = default;
+  ~Buffer() {
+    if (memory_) device_.api->release(device_.index, memory_);
   }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+
+  Status allocate(const registry::Device& device, size_t bytes) {
+    device_ = device, bytes_ = bytes;
+    offset_ = (kGuard + device.api->alignment - 1) / device.api->alignment * device.api->alignment;
+    host_.assign(offset_ + bytes + kGuard, kPoison);
+    auto memory = device.api->allocate(device.index, host_.size());
+    if (!memory) return memory.error();
+    memory_ = *memory;
+    return Ok{};
+  }
+  size_t bytes() const { return bytes_; }
+  char* host() { return host_.data() + offset_; }
+  void* device() const { return static_cast<char*>(memory_) + offset_; }
+  Status send() { return device_.api->copy(device_.index, memory_, host_.data(), host_.size()); }
+  Status fetch() { return device_.api->copy(device_.index, host_.data(), memory_, host_.size()); }
+  // Of what was fetched.
   bool guards_intact() const {
     auto poisoned = [](char c) { return c == kPoison; };
-    return std::all_of(storage.begin(), storage.begin() + static_cast<std::ptrdiff_t>(offset), poisoned) &&
-           std::all_of(storage.begin() + static_cast<std::ptrdiff_t>(offset + bytes), storage.end(), poisoned);
+    return std::all_of(host_.begin(), host_.begin() + static_cast<std::ptrdiff_t>(offset_), poisoned) &&
+           std::all_of(host_.begin() + static_cast<std::ptrdiff_t>(offset_ + bytes_), host_.end(), poisoned);
   }
+
+ private:
+  registry::Device device_;
+  void* memory_ = nullptr;
+  std::vector<char> host_;
+  size_t offset_ = 0, bytes_ = 0;
 };
 
 struct Match {
@@ -83,7 +106,8 @@ Result<bool> matches(const std::string& pattern, const std::string& text) {
 
 class Runner {
  public:
-  Runner(const Case& c, const RunOptions& options, Outcome& out) : case_(c), options_(options), out_(out) {}
+  Runner(const Case& c, const RunOptions& options, const registry::Device& device, Outcome& out)
+      : case_(c), options_(options), device_(device), out_(out) {}
 
   void run() {
     driver::BuildOptions build{options_.target, options_.codegen, true};
@@ -95,10 +119,11 @@ class Runner {
     if (auto s = prepare(); !s) return fail(s.error().to_string());
     auto start = std::chrono::steady_clock::now();
     if (auto s = launch_all(built->module); !s) return refused(s.error());
+    if (auto s = device_.api->synchronize(device_.index); !s) return fail(s.error().to_string());
     out_.times.push_back({"run", Milliseconds(std::chrono::steady_clock::now() - start).count()});
     if (!case_.expect_error.empty()) return fail("expected an error that matches '" + case_.expect_error + "', but it built and ran");
     if (!check_outputs()) return;
-    repeat(built->module);
+    if (auto s = repeat(built->module); !s) return fail(s.error().to_string());
     out_.state = Outcome::State::kPassed;
   }
 
@@ -151,7 +176,9 @@ class Runner {
   Status prepare() {
     for (const Param& p : case_.params) {
       if (!p.is_tensor) continue;
-      if (auto s = prepare(p, buffers_[p.name]); !s) return s;
+      Buffer& b = buffers_[p.name];
+      if (auto s = prepare(p, b); !s) return s;
+      if (auto s = b.send(); !s) return s;
     }
     for (const Workspace& w : case_.workspaces) {
       auto shape = shape_of(w.shape);
@@ -160,7 +187,8 @@ class Runner {
       if (!bytes) return bytes.error();
       Buffer& b = workspaces_[w.name];
       b.shape = *shape, b.dtype = w.dtype;
-      b.allocate(*bytes);
+      if (auto s = b.allocate(device_, *bytes); !s) return s;
+      if (auto s = b.send(); !s) return s;
     }
     return Ok{};
   }
@@ -175,7 +203,7 @@ class Runner {
       auto bytes = bytes_of(*shape, p.dtype);
       if (!bytes) return bytes.error();
       b.shape = *shape;
-      b.allocate(*bytes);
+      if (auto s = b.allocate(device_, *bytes); !s) return s;
       if (p.sparse) return fill_sparse(p, b);
       return Ok{};
     }
@@ -187,8 +215,8 @@ class Runner {
                    source, ""};
     }
     b.shape = a->shape;
-    b.allocate(a->data.size());
-    if (!p.input.empty() && !a->data.empty()) std::memcpy(b.data(), a->data.data(), a->data.size());
+    if (auto s = b.allocate(device_, a->data.size()); !s) return s;
+    if (!p.input.empty() && !a->data.empty()) std::memcpy(b.host(), a->data.data(), a->data.size());
     return Ok{};
   }
   Status fill_sparse(const Param& p, Buffer& b) {
@@ -197,12 +225,12 @@ class Runner {
       return Error{Code::kParse, "parameter '" + p.name + "' of dtype " + ir::to_string(p.dtype) + " cannot be sparse", case_.folder, ""};
     auto bits = [&](double v) { return p.dtype.is_floating() ? encode_float(p.dtype, v) : static_cast<uint64_t>(static_cast<int64_t>(v)); };
     uint64_t fill = bits(p.sparse->fill);
-    for (size_t i = 0; i < b.bytes / item; ++i) std::memcpy(b.data() + i * item, &fill, item);
+    for (size_t i = 0; i < b.bytes() / item; ++i) std::memcpy(b.host() + i * item, &fill, item);
     for (auto [index, v] : p.sparse->elements) {
-      if (index < 0 || static_cast<size_t>(index) >= b.bytes / item)
+      if (index < 0 || static_cast<size_t>(index) >= b.bytes() / item)
         return Error{Code::kParse, "a sparse element past the buffer's end", case_.folder, ""};
       uint64_t x = bits(v);
-      std::memcpy(b.data() + static_cast<size_t>(index) * item, &x, item);
+      std::memcpy(b.host() + static_cast<size_t>(index) * item, &x, item);
     }
     return Ok{};
   }
@@ -215,19 +243,15 @@ class Runner {
   }
   Status launch(const Module& module, const Launch& l) {
     std::vector<std::unique_ptr<DLTensor>> tensors;
+    std::vector<std::unique_ptr<MapBytes>> maps;
     std::vector<runtime::Argument> args;
     for (const Argument& a : l.args) {
       switch (a.kind) {
         case Argument::Kind::kTensor:
         case Argument::Kind::kWorkspace: {
-          auto& from = a.kind == Argument::Kind::kTensor ? buffers_ : workspaces_;
-          auto it = from.find(a.name);
-          if (it == from.end()) return Error{Code::kParse, "argument '" + a.name + "' names no tensor of the case", case_.folder, ""};
-          auto offset = evaluate_integer(a.byte_offset, case_.sizes);
-          if (!offset) return offset.error();
-          if (*offset < 0 || static_cast<size_t>(*offset) > it->second.bytes)
-            return Error{Code::kParse, "the byte offset of argument '" + a.name + "' is outside its tensor", case_.folder, ""};
-          tensors.push_back(tensor(it->second, *offset));
+          auto memory = find(a);
+          if (!memory) return memory.error();
+          tensors.push_back(tensor(*memory->buffer, memory->offset));
           args.push_back(runtime::Argument::of(tensors.back().get()));
           break;
         }
@@ -235,11 +259,103 @@ class Runner {
           if (auto s = push_scalar(a, args); !s) return s;
           break;
         }
-        case Argument::Kind::kTensorMap:
-          return Error{Code::kUnsupported, "a tensor map argument cannot be made on this device", case_.folder, ""};
+        case Argument::Kind::kTensorMap: {
+          maps.push_back(std::make_unique<MapBytes>());
+          if (auto s = encode(a, maps.back()->bytes); !s) return s;
+          args.push_back(runtime::Argument::of(static_cast<void*>(maps.back()->bytes)));
+          break;
+        }
       }
     }
+    if (auto s = push_launch_values(module, l, args); !s) return s;
     return runtime::call(module, l.kernel, args);
+  }
+  struct Memory {
+    Buffer* buffer = nullptr;
+    int64_t offset = 0;
+  };
+  // What an argument points to: a tensor, or a workspace.
+  Result<Memory> find(const Argument& a) {
+    Memory m;
+    for (auto* from : {&buffers_, &workspaces_}) {
+      bool wanted = a.kind == Argument::Kind::kTensorMap || (a.kind == Argument::Kind::kTensor) == (from == &buffers_);
+      auto it = from->find(a.name);
+      if (wanted && !m.buffer && it != from->end()) m.buffer = &it->second;
+    }
+    if (!m.buffer) return Error{Code::kParse, "argument '" + a.name + "' names no tensor of the case", case_.folder, ""};
+    auto offset = evaluate_integer(a.byte_offset, case_.sizes);
+    if (!offset) return offset.error();
+    m.offset = *offset;
+    if (m.offset < 0 || static_cast<size_t>(m.offset) > m.buffer->bytes())
+      return Error{Code::kParse, "the byte offset of argument '" + a.name + "' is outside its tensor", case_.folder, ""};
+    return m;
+  }
+  // The numbers that the kernel takes after its arguments, in its order.
+  Status push_launch_values(const Module& module, const Launch& l, std::vector<runtime::Argument>& args) {
+    const Source* source = runtime::source_of(module);
+    if (!source) return Ok{};
+    for (const KernelInfo& k : source->kernels) {
+      if (k.name != l.kernel) continue;
+      for (const std::string& tag : k.launch_params) {
+        auto v = evaluate_integer(launch_value(l, tag), case_.sizes);
+        if (!v) return v.error();
+        args.push_back(runtime::Argument::of(*v));
+      }
+    }
+    return Ok{};
+  }
+  // "blockIdx.y", "threadIdx.x", "tir.cluster_dim_z", or the bytes of dynamic shared memory.
+  static std::string launch_value(const Launch& l, const std::string& tag) {
+    if (tag.ends_with("use_dyn_shared_memory")) return l.shared_bytes;
+    const auto& extents = tag.starts_with("blockIdx") ? l.grid : tag.starts_with("threadIdx") ? l.block : l.cluster;
+    size_t axis = tag.empty() ? 0 : static_cast<size_t>(tag.back() - 'x');
+    return axis < extents.size() ? extents[axis] : "1";
+  }
+  struct alignas(64) MapBytes {
+    char bytes[runtime::kTensorMapBytes];
+  };
+  Status encode(const Argument& a, void* out) {
+    if (!device_.api->encode) {
+      return Error{Code::kUnsupported, std::string("a tensor map cannot be made on device ") + device_.api->name, case_.folder, ""};
+    }
+    auto memory = find(a);
+    if (!memory) return memory.error();
+    const TensorMapFields& f = a.map;
+    runtime::TensorMap m;
+    m.im2col = f.im2col;
+    m.base = static_cast<char*>(memory->buffer->device()) + memory->offset;
+    struct Number {
+      const std::string& from;
+      int64_t& to;
+    };
+    for (auto [from, to] : {Number{f.dtype, m.dtype},
+                            {f.pixels, m.pixels},
+                            {f.channels, m.channels},
+                            {f.interleave, m.interleave},
+                            {f.swizzle, m.swizzle},
+                            {f.l2_promotion, m.l2_promotion},
+                            {f.oob_fill, m.oob_fill}}) {
+      auto v = evaluate_integer(from, case_.sizes);
+      if (!v) return v.error();
+      to = *v;
+    }
+    struct List {
+      const std::vector<std::string>& from;
+      std::vector<int64_t>& to;
+    };
+    for (auto [from, to] : {List{f.dims, m.dims},
+                            {f.strides, m.strides},
+                            {f.box, m.box},
+                            {f.element_strides, m.element_strides},
+                            {f.lower, m.lower},
+                            {f.upper, m.upper}}) {
+      for (const std::string& text : from) {
+        auto v = evaluate_integer(text, case_.sizes);
+        if (!v) return v.error();
+        to.push_back(*v);
+      }
+    }
+    return device_.api->encode(device_.index, m, out);
   }
   Status push_scalar(const Argument& a, std::vector<runtime::Argument>& args) {
     if (a.dtype.is_floating()) {
@@ -255,8 +371,8 @@ class Runner {
   }
   std::unique_ptr<DLTensor> tensor(Buffer& b, int64_t byte_offset) {
     auto t = std::make_unique<DLTensor>();
-    t->data = b.data();
-    t->device = {kDLCPU, 0};
+    t->data = b.device();
+    t->device = {static_cast<DLDeviceType>(device_.api->dlpack_type), device_.index};
     t->ndim = static_cast<int32_t>(b.shape.size());
     t->dtype = {static_cast<uint8_t>(b.dtype.code), b.dtype.bits, b.dtype.lanes};
     t->shape = b.shape.data();
@@ -265,11 +381,12 @@ class Runner {
   }
 
   bool check_outputs() {
-    for (auto& [name, b] : buffers_) {
-      if (!b.guards_intact()) return fail("the kernel wrote outside parameter '" + name + "'"), false;
-    }
-    for (auto& [name, b] : workspaces_) {
-      if (!b.guards_intact()) return fail("the kernel wrote outside workspace '" + name + "'"), false;
+    for (auto* all : {&buffers_, &workspaces_}) {
+      const char* what = all == &buffers_ ? "parameter" : "workspace";
+      for (auto& [name, b] : *all) {
+        if (auto s = b.fetch(); !s) return fail(s.error().to_string()), false;
+        if (!b.guards_intact()) return fail(fmt::format("the kernel wrote outside {} '{}'", what, name)), false;
+      }
     }
     if (!case_.compare) return true;
     for (const Param& p : case_.params) {
@@ -294,9 +411,9 @@ class Runner {
       auto expected = read_npy(a.expected);
       if (!expected) return expected.error();
       Buffer& b = buffers_[p.name];
-      if (expected->data.size() != b.bytes)
-        return wrong(fmt::format("its array has {} bytes, the expected one {}", b.bytes, expected->data.size()));
-      std::string difference = compare(p, *expected, b.data(), mask ? &*mask : nullptr);
+      if (expected->data.size() != b.bytes())
+        return wrong(fmt::format("its array has {} bytes, the expected one {}", b.bytes(), expected->data.size()));
+      std::string difference = compare(p, *expected, b.host(), mask ? &*mask : nullptr);
       if (difference.empty())
         matched.push_back(a.policy);
       else if (first.empty())
@@ -311,20 +428,18 @@ class Runner {
     return Ok{};
   }
 
-  void repeat(const Module& module) {
-    std::vector<double> times;
-    for (int i = 0; i < options_.repeat; ++i) {
-      auto start = std::chrono::steady_clock::now();
-      if (!launch_all(module)) return;
-      times.push_back(Milliseconds(std::chrono::steady_clock::now() - start).count());
-    }
-    if (times.empty()) return;
-    std::sort(times.begin(), times.end());
-    out_.times.push_back({"median", times[times.size() / 2]});
+  Status repeat(const Module& module) {
+    if (options_.repeat == 0) return Ok{};
+    auto times = device_.api->time(device_.index, options_.repeat, [&] { return launch_all(module); });
+    if (!times) return times.error();
+    std::sort(times->begin(), times->end());
+    out_.times.push_back({"median", (*times)[times->size() / 2]});
+    return Ok{};
   }
 
   const Case& case_;
   const RunOptions& options_;
+  registry::Device device_;
   Outcome& out_;
   std::map<std::string, Buffer> buffers_, workspaces_;
   std::optional<std::vector<std::string>> policies_;
@@ -340,17 +455,25 @@ Outcome run_case(const std::string& folder, const RunOptions& options) {
     out.reason = c.error().to_string();
     return out;
   }
-  // A target that nothing here serves is no failure of the case.
+  // A target that nothing here serves, or no device runs, is no failure of the case.
+  auto skip = [&](std::string why) {
+    out.state = Outcome::State::kSkipped;
+    out.reason = std::move(why);
+    return out;
+  };
   auto target = Target::parse(options.target.value_or(c->target));
   if (target && !options.codegen) {
     auto allowed = allowed_device_codegens_for_target(*target);
-    if (allowed && allowed->empty()) {
-      out.state = Outcome::State::kSkipped;
-      out.reason = "no device codegen here serves target kind '" + target->kind() + "'";
-      return out;
-    }
+    if (allowed && allowed->empty()) return skip("no device codegen here serves target kind '" + target->kind() + "'");
   }
-  Runner(*c, options, out).run();
+  const runtime::DeviceApi& own = registry::device_api_for(target ? target->kind() : "");
+  auto device = registry::find_device(options.device.value_or(own.name));
+  if (!device) {
+    Error e = device.error();
+    return skip(e.message + "; " + e.hint);
+  }
+  if (device->api != &own) return skip("target kind '" + target->kind() + "' does not run on device " + device->api->name);
+  Runner(*c, options, *device, out).run();
   return out;
 }
 

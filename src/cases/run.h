@@ -12,6 +12,7 @@ namespace kiln::cases {
 
 struct RunOptions {
   std::optional<std::string> target, codegen;  // instead of the case's own
+  std::optional<std::string> device;           // "cuda:0"; absent: the first device that runs the target's kind
   int repeat = 0;                              // extra launches that are timed
 };
 

@@ -22,7 +22,7 @@ int build(const BuildArgs& args);
 
 struct RunArgs {
   std::vector<std::string> cases;
-  std::string target, codegen, device = "cpu";
+  std::string target, codegen, device;
   bool check = false, json = false;
   int repeat = 0, jobs = 0;
 };

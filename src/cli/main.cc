@@ -39,7 +39,9 @@ void add_run(CLI::App& app, RunArgs& a) {
   c->add_option("CASE", a.cases, "folder with case.json, or a folder of such folders")->required();
   c->add_option("--target", a.target, "target, instead of the case's own")->envname("KILN_TARGET");
   c->add_option("--codegen", a.codegen, "device codegen, instead of the first that matches the target")->envname("KILN_CODEGEN");
-  c->add_option("--device", a.device, "where to run: cpu")->envname("KILN_DEVICE");
+  c->add_option("--device", a.device,
+                "where to run: cpu, or a device that kiln doctor lists (default: the first that runs the case's target)")
+      ->envname("KILN_DEVICE");
   c->add_flag("--check", a.check, "also check every memory access, on devices that can")->envname("KILN_CHECK");
   c->add_option("--repeat", a.repeat, "launch N times more and report the median time")
       ->check(CLI::Range(0, 1000000))

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kiln/device_codegen.h"
+#include "runtime/device.h"
 #include "target/features.h"
 
 namespace kiln::registry {
@@ -27,6 +28,7 @@ struct Builtin {
   std::vector<Probe> (*probe)();
   Features (*features)(const Target&);
   Limits (*limits)(const Target&);
+  const runtime::DeviceApi* device = nullptr;  // where its kernels run, when not on the CPU
 };
 
 // What a manifest says that its backend needs on this machine.

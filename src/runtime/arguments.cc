@@ -78,10 +78,31 @@ std::string device_text(const DLDevice& device) {
   return fmt::format("device type {}:{}", static_cast<int>(device.device_type), device.device_id);
 }
 
-bool cpu_can_read(DLDeviceType type) { return type == kDLCPU || type == kDLCUDAHost || type == kDLROCMHost || type == kDLCUDAManaged; }
+// Whether devices of a type reach memory of another type wherever it is: pinned and managed memory.
+bool reads_shared(int reader, DLDeviceType type) {
+  switch (reader) {
+    case kDLCPU: return type == kDLCUDAHost || type == kDLROCMHost || type == kDLCUDAManaged;
+    case kDLCUDA: return type == kDLCUDAHost || type == kDLCUDAManaged;
+    case kDLROCM: return type == kDLROCMHost;
+    default: return false;
+  }
+}
 
 Fault type_fault(std::string message) { return {"TypeError", std::move(message)}; }
 Fault value_fault(std::string message) { return {"ValueError", std::move(message)}; }
+
+Fault check_device(const DLDevice& got, Place& place) {
+  if (reads_shared(place.type, got.device_type)) return {};
+  if (static_cast<int>(got.device_type) != place.type) {
+    std::string wanted = device_text({static_cast<DLDeviceType>(place.type), 0});
+    return value_fault("expected a tensor on " + wanted.substr(0, wanted.rfind(':')) + ", got one on " + device_text(got));
+  }
+  if (place.type == kDLCPU) return {};
+  if (place.device < 0) place.device = got.device_id;
+  if (place.device == got.device_id) return {};
+  return value_fault("expected a tensor on " + device_text({got.device_type, place.device}) + " as those before it, got one on " +
+                     device_text(got));
+}
 
 Fault check_shape(const KernelParam& p, const DLTensor& t, int64_t elements) {
   int rank = static_cast<int>(p.shape.size());
@@ -100,10 +121,19 @@ Fault check_shape(const KernelParam& p, const DLTensor& t, int64_t elements) {
   return {};
 }
 
-Fault check_tensor(const KernelParam& p, const DLTensor* tensor, void*& data) {
+Fault check_alignment(const KernelParam& p, const void* data) {
+  size_t alignment = p.alignment > 0     ? static_cast<size_t>(p.alignment)
+                     : p.dtype.is_void() ? 1
+                                         : static_cast<size_t>(p.dtype.element_bytes());
+  size_t past = reinterpret_cast<uintptr_t>(data) % alignment;
+  if (past != 0) return value_fault(fmt::format("expected memory aligned to {} bytes, got an address {} past it", alignment, past));
+  return {};
+}
+
+Fault check_tensor(const KernelParam& p, const DLTensor* tensor, Place& place, void*& data) {
   if (!tensor) return value_fault("expected a tensor, got a null pointer");
   const DLTensor& t = *tensor;
-  if (!cpu_can_read(t.device.device_type)) return value_fault("expected a tensor on cpu, got one on " + device_text(t.device));
+  if (Fault f = check_device(t.device, place)) return f;
   ir::DataType got = dtype_of(t.dtype);
   if (!same_storage(p.dtype, got)) {
     return type_fault(fmt::format("expected {} tensor, got {}", ir::to_string(p.dtype), ir::to_string(got)));
@@ -123,18 +153,15 @@ Fault check_tensor(const KernelParam& p, const DLTensor* tensor, void*& data) {
   data = t.data ? static_cast<char*>(t.data) + t.byte_offset : nullptr;
   if (elements == 0) return {};
   if (!data) return value_fault("expected memory, got a null pointer");
-  size_t alignment = p.dtype.is_void() ? 1 : static_cast<size_t>(p.dtype.element_bytes());
-  size_t past = reinterpret_cast<uintptr_t>(data) % alignment;
-  if (past != 0) return value_fault(fmt::format("expected memory aligned to {} bytes, got an address {} past it", alignment, past));
-  return {};
+  return check_alignment(p, data);
 }
 
 std::string pointer_text(const KernelParam& p) { return p.dtype.is_void() ? "a tensor" : "a " + ir::to_string(p.dtype) + " tensor"; }
 
-Fault bind_pointer(const KernelParam& p, const TVMFFIAny& a, Slot& slot) {
+Fault bind_pointer(const KernelParam& p, const TVMFFIAny& a, Place& place, Slot& slot) {
   switch (a.type_index) {
-    case kTVMFFIDLTensorPtr: return check_tensor(p, static_cast<const DLTensor*>(a.v_ptr), slot.pointer);
-    case kTVMFFITensor: return check_tensor(p, TVMFFITensorGetDLTensorPtr(a.v_obj), slot.pointer);
+    case kTVMFFIDLTensorPtr: return check_tensor(p, static_cast<const DLTensor*>(a.v_ptr), place, slot.pointer);
+    case kTVMFFITensor: return check_tensor(p, TVMFFITensorGetDLTensorPtr(a.v_obj), place, slot.pointer);
     case kTVMFFIOpaquePtr: slot.pointer = a.v_ptr; return a.v_ptr ? Fault{} : value_fault("expected memory, got a null pointer");
     default: return type_fault(fmt::format("expected {}, got {}", pointer_text(p), type_name(a)));
   }
@@ -164,17 +191,21 @@ Fault bind_integer(ir::DataType t, const TVMFFIAny& a, Slot& slot) {
   return {};
 }
 
-Fault bind_handle(const TVMFFIAny& a, Slot& slot) {
+Fault bind_handle(const KernelParam& p, const TVMFFIAny& a, Slot& slot) {
+  if (p.is_tensor_map && (a.type_index != kTVMFFIOpaquePtr || !a.v_ptr)) {
+    return type_fault(
+        fmt::format("expected a pointer to a tensor map, got {}", a.type_index == kTVMFFIOpaquePtr ? "a null pointer" : type_name(a)));
+  }
   bool none = a.type_index == kTVMFFINone;
   if (!none && a.type_index != kTVMFFIOpaquePtr) return type_fault(fmt::format("expected a pointer, got {}", type_name(a)));
   slot.pointer = none ? nullptr : a.v_ptr;
   return {};
 }
 
-Fault bind_argument(const KernelParam& p, const TVMFFIAny& a, Slot& slot) {
-  if (p.is_pointer) return bind_pointer(p, a, slot);
+Fault bind_argument(const KernelParam& p, const TVMFFIAny& a, Place& place, Slot& slot) {
+  if (p.is_pointer) return bind_pointer(p, a, place, slot);
   if (p.dtype.is_floating()) return bind_float(p.dtype, a, slot);
-  if (p.dtype.is_handle()) return bind_handle(a, slot);
+  if (p.dtype.is_handle()) return bind_handle(p, a, slot);
   return bind_integer(p.dtype, a, slot);
 }
 
@@ -189,17 +220,23 @@ TVMFFIAny lent(const TVMFFIAny& a) {
 
 }  // namespace
 
-Fault bind_arguments(const KernelInfo& kernel, const TVMFFIAny* args, int32_t count, Slot* slots) {
-  if (static_cast<size_t>(count) != kernel.params.size()) {
+Fault bind_arguments(const KernelInfo& kernel, const TVMFFIAny* args, int32_t count, Slot* slots, Place& place) {
+  size_t n = kernel.params.size(), values = kernel.launch_params.size();
+  if (static_cast<size_t>(count) != n + values) {
     std::string names;
     for (const KernelParam& p : kernel.params) names += (names.empty() ? "" : ", ") + p.name;
-    return type_fault(
-        fmt::format("expected {} argument{} ({}), got {}", kernel.params.size(), kernel.params.size() == 1 ? "" : "s", names, count));
+    for (const std::string& tag : kernel.launch_params) names += (names.empty() ? "" : ", ") + tag;
+    return type_fault(fmt::format("expected {} argument{} ({}), got {}", n + values, n + values == 1 ? "" : "s", names, count));
   }
-  for (size_t i = 0; i < kernel.params.size(); ++i) {
+  for (size_t i = 0; i < n; ++i) {
     const KernelParam& p = kernel.params[i];
-    Fault fault = bind_argument(p, lent(args[i]), slots[i]);
+    Fault fault = bind_argument(p, lent(args[i]), place, slots[i]);
     if (fault) return {fault.kind, fmt::format("parameter '{}' (argument {}): {}", p.name, i, fault.message)};
+  }
+  constexpr ir::DataType kLaunchValue = {ir::TypeCode::kUInt, 32, 1};
+  for (size_t i = n; i < n + values; ++i) {
+    Fault fault = bind_integer(kLaunchValue, args[i], slots[i]);
+    if (fault) return {fault.kind, fmt::format("launch value '{}' (argument {}): {}", kernel.launch_params[i - n], i, fault.message)};
   }
   return {};
 }

@@ -17,6 +17,8 @@ struct KernelParam {
   // Declared shape of a pointer's buffer: -1 for a dimension that is not constant. A buffer flattened by the compiler has one dimension,
   // which bounds the number of elements and says nothing of the rank. Empty: not declared.
   std::vector<int64_t> shape;
+  bool is_tensor_map = false;  // no pointer: an opaque descriptor of 128 bytes by value; callers pass its address
+  int alignment = 0;           // bytes that a pointer's accesses need; 0: those of its element
 };
 
 enum class CallConvention : uint8_t {
@@ -30,6 +32,8 @@ struct KernelInfo {
   CallConvention convention = CallConvention::kPlain;
   std::vector<KernelParam> params;         // in the kernel's order; the packed convention's are its own four
   std::vector<std::string> launch_params;  // tags of the launch values that follow the arguments ("blockIdx.x", ...); none on a CPU
+  bool cooperative = false;                // its blocks wait for each other: all of them must be on the device at once
+  bool dependent_launch = false;           // it may start before the kernel ahead of it in the stream has ended
   std::string entry = {};  // what a compiled library calls it; empty: kiln_entry_<index>, or the symbol where the convention is packed
 };
 

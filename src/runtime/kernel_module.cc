@@ -20,8 +20,9 @@ using LastError = const char* (*)();
 // What the module and each function that it handed out share.
 struct Program {
   Source source;
-  std::shared_ptr<const Library> library;  // null: source only
-  std::vector<void*> entries;              // in the order of source.kernels
+  std::shared_ptr<const Library> library;    // neither this nor a launcher: source only
+  std::shared_ptr<const Launcher> launcher;  // instead of a library
+  std::vector<void*> entries;                // in the order of source.kernels
   LastError last_error = nullptr;
 };
 
@@ -47,6 +48,50 @@ int raise_kernel_error(const KernelInfo& kernel, const Program& program, int32_t
   return raise(kind, kernel.name + ": " + (has_kind ? text.substr(colon + 2) : text));
 }
 
+bool runs(const Program& program) { return program.library || program.launcher; }
+
+// Where a kernel's arguments lie, without an allocation where they are few.
+class Frame {
+ public:
+  explicit Frame(size_t n) {
+    if (n <= kInline) return;
+    more_slots_.resize(n), more_pointers_.resize(n);
+    slots = more_slots_.data(), pointers = more_pointers_.data();
+  }
+  Slot* slots = inline_slots_;
+  void** pointers = inline_pointers_;
+
+ private:
+  static constexpr size_t kInline = 24;
+  Slot inline_slots_[kInline];
+  void* inline_pointers_[kInline];
+  std::vector<Slot> more_slots_;
+  std::vector<void*> more_pointers_;
+};
+
+int launch(const Program& program, size_t index, const TVMFFIAny* args, int32_t count) {
+  const KernelInfo& kernel = program.source.kernels[index];
+  size_t n = kernel.params.size();
+  Frame frame(n + kernel.launch_params.size());
+  Place place{program.launcher->device_type(), -1};
+  Fault fault = bind_arguments(kernel, args, count, frame.slots, place);
+  if (!fault) {
+    for (size_t i = 0; i < n; ++i) frame.pointers[i] = kernel.params[i].is_tensor_map ? frame.slots[i].pointer : &frame.slots[i];
+    fault = program.launcher->launch(index, frame.pointers, frame.slots + n, place.device);
+  }
+  return fault ? raise(fault.kind, kernel.name + ": " + fault.message) : 0;
+}
+
+int call_entry(const Program& program, size_t index, const TVMFFIAny* args, int32_t count) {
+  const KernelInfo& kernel = program.source.kernels[index];
+  Frame frame(kernel.params.size());
+  Place place;
+  if (Fault fault = bind_arguments(kernel, args, count, frame.slots, place)) return raise(fault.kind, kernel.name + ": " + fault.message);
+  for (size_t i = 0; i < kernel.params.size(); ++i) frame.pointers[i] = &frame.slots[i];
+  int32_t status = reinterpret_cast<Entry>(program.entries[index])(frame.pointers);
+  return status == 0 ? 0 : raise_kernel_error(kernel, program, status);
+}
+
 struct BoundKernel {
   std::shared_ptr<const Program> program;
   size_t index;
@@ -59,27 +104,13 @@ int call_kernel(void* self, const TVMFFIAny* args, int32_t count, TVMFFIAny* res
   result->type_index = kTVMFFINone;
   result->zero_padding = 0;
   result->v_int64 = 0;
+  if (program.launcher) return launch(program, bound.index, args, count);
   if (!program.library) {
     return raise("RuntimeError",
                  "kernel '" + kernel.name + "' is not compiled: this module holds its source only; build it with a compiler at hand");
   }
-  void* entry = program.entries[bound.index];
-  int32_t status;
-  if (kernel.convention == CallConvention::kTvmFfiPacked) {
-    status = reinterpret_cast<Packed>(entry)(nullptr, args, count, result);
-  } else {
-    constexpr size_t kInline = 16;
-    Slot inline_slots[kInline];
-    void* inline_args[kInline];
-    size_t n = kernel.params.size();
-    std::vector<Slot> more_slots(n > kInline ? n : 0);
-    std::vector<void*> more_args(n > kInline ? n : 0);
-    Slot* slots = n > kInline ? more_slots.data() : inline_slots;
-    void** pointers = n > kInline ? more_args.data() : inline_args;
-    if (Fault fault = bind_arguments(kernel, args, count, slots)) return raise(fault.kind, kernel.name + ": " + fault.message);
-    for (size_t i = 0; i < n; ++i) pointers[i] = &slots[i];
-    status = reinterpret_cast<Entry>(entry)(pointers);
-  }
+  if (kernel.convention == CallConvention::kPlain) return call_entry(program, bound.index, args, count);
+  int32_t status = reinterpret_cast<Packed>(program.entries[bound.index])(nullptr, args, count, result);
   return status == 0 ? 0 : raise_kernel_error(kernel, program, status);
 }
 
@@ -104,7 +135,7 @@ class KernelModule final : public ffi::ModuleObj {
       : program_(std::move(program)), artifacts_(std::move(artifacts)) {}
 
   const char* kind() const final { return "kiln"; }
-  int GetPropertyMask() const final { return program_->library ? ffi::Module::kRunnable : 0; }
+  int GetPropertyMask() const final { return runs(*program_) ? ffi::Module::kRunnable : 0; }
 
   // Beside the kernels: what Module asks of any module by name, as one made by a plug-in's copy of this class is not of this type here.
   ffi::Optional<ffi::Function> GetFunction(const ffi::String& name) final {
@@ -163,6 +194,13 @@ Module wrap(std::shared_ptr<const Program> program, Artifacts artifacts) {
 Module make_source_module(Source source, Artifacts artifacts) {
   auto program = std::make_shared<Program>();
   program->source = std::move(source);
+  return wrap(std::move(program), std::move(artifacts));
+}
+
+Module make_launched_module(Source source, std::shared_ptr<const Launcher> launcher, Artifacts artifacts) {
+  auto program = std::make_shared<Program>();
+  program->source = std::move(source);
+  program->launcher = std::move(launcher);
   return wrap(std::move(program), std::move(artifacts));
 }
 

@@ -1,0 +1,26 @@
+// The devices of this build: the CPU, and those that backends bring.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/device.h"
+
+namespace kiln::registry {
+
+// The CPU first, then those of the built-in backends in their order.
+std::vector<const runtime::DeviceApi*> device_apis();
+
+struct Device {
+  const runtime::DeviceApi* api = nullptr;
+  int index = 0;
+};
+
+// "cpu", "cuda:1". A name without a number is the first device. What is not here is an error of code kInvalidArgument that lists what is.
+Result<Device> find_device(std::string_view name);
+
+// Where modules of a target kind run: the devices of the built-in backend that serves the kind, else the CPU.
+const runtime::DeviceApi& device_api_for(std::string_view kind);
+
+}  // namespace kiln::registry

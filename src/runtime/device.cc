@@ -1,0 +1,48 @@
+#include "runtime/device.h"
+
+#include <dlpack/dlpack.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+
+namespace kiln::runtime {
+
+namespace {
+
+constexpr size_t kAlignment = 64;  // as allocators of tensors do
+
+Result<void*> allocate(int, size_t bytes) {
+  void* memory = std::aligned_alloc(kAlignment, (bytes / kAlignment + 1) * kAlignment);
+  if (!memory) return Error{Code::kIo, "there is no memory for " + std::to_string(bytes) + " bytes", "device cpu", ""};
+  return memory;
+}
+
+Status copy(int, void* to, const void* from, size_t bytes) {
+  if (bytes) std::memcpy(to, from, bytes);
+  return Ok{};
+}
+
+Result<std::vector<double>> time(int, int repeat, const std::function<Status()>& launch) {
+  std::vector<double> times;
+  for (int i = 0; i < repeat; ++i) {
+    auto start = std::chrono::steady_clock::now();
+    if (Status s = launch(); !s) return s.error();
+    times.push_back(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+  }
+  return times;
+}
+
+}  // namespace
+
+const DeviceApi& cpu_device() {
+  static const DeviceApi api = {
+      "cpu",      kDLCPU,
+      kAlignment, [] { return Result<std::vector<std::string>>(std::vector<std::string>{"this machine's processor"}); },
+      allocate,   [](int, void* memory) { std::free(memory); },
+      copy,       [](int) { return Status(Ok{}); },
+      nullptr,    time};
+  return api;
+}
+
+}  // namespace kiln::runtime

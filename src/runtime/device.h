@@ -1,0 +1,49 @@
+// Devices that kernels run on: what a backend brings so that shared code can hold memory there and time launches.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kiln/error.h"
+
+namespace kiln::runtime {
+
+// A tensor map (a descriptor of a tensor in global memory, for copies by hardware), as the host code of lowered programs describes it.
+// Lists are innermost dimension first; numbers without a unit are the vendor's enumerators.
+struct TensorMap {
+  bool im2col = false;
+  int64_t dtype = 0;
+  void* base = nullptr;
+  std::vector<int64_t> dims;             // elements
+  std::vector<int64_t> strides;          // bytes, of every dimension but the innermost
+  std::vector<int64_t> box;              // elements; not for im2col
+  std::vector<int64_t> element_strides;  // elements
+  std::vector<int64_t> lower, upper;     // im2col: corners of the pixel box, for every dimension but the outermost and the innermost
+  int64_t pixels = 0, channels = 0;      // im2col: per column, per pixel
+  int64_t interleave = 0, swizzle = 0, l2_promotion = 0, oob_fill = 0;
+};
+constexpr size_t kTensorMapBytes = 128;
+
+// One kind of device. Every function takes the number of a device; all of them are safe from any thread.
+struct DeviceApi {
+  const char* name;                                                      // "cpu": cpu:0 is its first device
+  int dlpack_type;                                                       // DLDeviceType of its tensors
+  size_t alignment;                                                      // bytes, of what `allocate` gives
+  Result<std::vector<std::string>> (*list)();                            // a description of each device here
+  Result<void*> (*allocate)(int device, size_t bytes);                   // at least one byte
+  void (*release)(int device, void* memory);                             // null is fine
+  Status (*copy)(int device, void* to, const void* from, size_t bytes);  // from or to the host's memory; waits for it
+  Status (*synchronize)(int device);                                     // waits for all work, and reports its failure
+  Status (*encode)(int device, const TensorMap& map, void* out);         // kTensorMapBytes, aligned to 64; null: it has none
+  // Milliseconds of each of `repeat` launches, with cold caches.
+  Result<std::vector<double>> (*time)(int device, int repeat, const std::function<Status()>& launch);
+};
+
+// The host's own memory.
+const DeviceApi& cpu_device();
+
+}  // namespace kiln::runtime
