@@ -210,7 +210,7 @@ class Reader {
       r.name = text(a, "workspace");
     } else if (kind == "tensormap") {
       r.kind = Argument::Kind::kTensorMap;
-      r.name = text(a, "base");
+      r.name = text(a, "base", false);
       if (const Json* offset = find(a, "byte_offset")) r.byte_offset = expression(*offset);
       tensor_map(a, r.map);
     } else {

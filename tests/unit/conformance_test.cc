@@ -142,9 +142,11 @@ TEST(ConformanceRun, TheCommittedMatricesAreTodays) {
     o.jobs = 2;
     o.can_run = false;
     auto results = run_on(cells, o);
+    bool runs_here =
+        (*codegen)->build && (target.device_type() == 1 || target.device_type() == 12);  // on the CPU, as the page's writer asks
     for (size_t i = 0; i < cells.size(); ++i) {
       bool printed = results[i].state == State::kSkipped && !cells[i].text.empty();
-      if (printed && (*codegen)->build) results[i] = {State::kPassed, ""};
+      if (printed && runs_here) results[i] = {State::kPassed, ""};
     }
     std::string page = "docs/conformance/" + backend.name + ".md";
     std::ifstream file(std::string(KILN_SOURCE_DIR) + "/" + page);
