@@ -148,7 +148,9 @@ void add_words(std::string_view text, Names& out) {
   for (size_t i = 0; i < text.size();) {
     size_t end = i;
     while (end < text.size() && in_word(text[end])) ++end;
-    if (end > i) out.emplace(text.substr(i, end - i));
+    std::string_view word = text.substr(i, end - i);
+    bool number = end > i && word[0] <= '9';                           // digits come before letters and '_'
+    if (end > i && !number && !out.contains(word)) out.emplace(word);  // most are there: no node is made for them
     i = end > i ? end : i + 1;
   }
 }
