@@ -48,6 +48,23 @@ Launch launch_of(const Function* f) {
   return l;
 }
 
+// Bytes of the widest access through each variable that vector accesses use directly.
+std::map<const Var*, int64_t> vector_alignments(const Function* f) {
+  std::map<const Var*, int64_t> out;
+  visit(
+      f->body,
+      [&](const Stmt* s) {
+        auto* a = s->as<Attr>();
+        if (!a || a->key != "kiln.vector_access") return;
+        auto* store = a->body->as<Store>();
+        for (const Var* v : {store->buffer->data, store->value->as<Load>()->buffer->data}) {
+          out[v] = std::max(out[v], a->value->as<IntImm>()->value);
+        }
+      },
+      [](const Expr*) {});
+  return out;
+}
+
 class ModulePrinter {
  public:
   ModulePrinter(const Module& module, const Arch& arch, const emit::PlaceStyle& style)
@@ -156,9 +173,12 @@ class ModulePrinter {
     KernelInfo k;
     k.name = emit::name_of(f);
     k.symbol = symbol;
+    std::map<const Var*, int64_t> alignments = vector_alignments(f);
     for (const emit::Parameter& p : parameters_[f]) {
-      k.params.push_back(p.info);
-      k.params.back().is_tensor_map = !p.info.is_pointer && p.info.dtype.is_handle();
+      KernelParam info = p.info;
+      info.is_tensor_map = !info.is_pointer && info.dtype.is_handle();
+      if (info.is_pointer) info.alignment = static_cast<int>(alignments[f->params[k.params.size()]]);
+      k.params.push_back(std::move(info));
     }
     k.cooperative = emit::attr_set(f, "use_cooperative_groups");
     k.dependent_launch = emit::attr_set(f, "has_cuda_pdl_sync");

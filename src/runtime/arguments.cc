@@ -162,7 +162,10 @@ Fault bind_pointer(const KernelParam& p, const TVMFFIAny& a, Place& place, Slot&
   switch (a.type_index) {
     case kTVMFFIDLTensorPtr: return check_tensor(p, static_cast<const DLTensor*>(a.v_ptr), place, slot.pointer);
     case kTVMFFITensor: return check_tensor(p, TVMFFITensorGetDLTensorPtr(a.v_obj), place, slot.pointer);
-    case kTVMFFIOpaquePtr: slot.pointer = a.v_ptr; return a.v_ptr ? Fault{} : value_fault("expected memory, got a null pointer");
+    case kTVMFFIOpaquePtr:
+      slot.pointer = a.v_ptr;
+      if (!a.v_ptr) return value_fault("expected memory, got a null pointer");
+      return p.alignment > 0 ? check_alignment(p, a.v_ptr) : Fault{};
     default: return type_fault(fmt::format("expected {}, got {}", pointer_text(p), type_name(a)));
   }
 }

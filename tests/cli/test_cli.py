@@ -340,7 +340,8 @@ class Inspect(unittest.TestCase):
         names = [json.loads(line)["name"] for line in kiln("list", "--json")[0].splitlines()]
         self.assertIn("c", names)
         self.assertIn("C compiler", kiln("doctor")[0])
-        self.assertEqual(json.loads(kiln("doctor", "--json")[0])["missing"], 0)
+        probes = [p["probe"] for p in json.loads(kiln("doctor", "--json")[0])["probes"]]
+        self.assertLessEqual({p["what"] for p in probes if not p["found"]}, {"CUDA driver"})  # all else is here without a GPU
 
 
 class Cache(unittest.TestCase):

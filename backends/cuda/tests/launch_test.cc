@@ -116,6 +116,19 @@ TEST_F(Launch, SaysWhatIsWrongBeforeTheLaunch) {
   EXPECT_EQ(fake().launch_count, 0);
 }
 
+TEST_F(Launch, WantsTheAlignmentOfVectorAccesses) {
+  Source s = source();
+  s.kernels[0].params[0].alignment = 16;
+  Module m = module(s);
+  DLTensor t = tensor();
+  t.byte_offset = 4, shape_[0] = 3;
+  std::string message = "parameter 'A' (argument 0): expected memory aligned to 16 bytes, got an address 4 past it";
+  EXPECT_EQ(error(runtime::call(m, "scale", args(t, 1, 1, 32, 0))), message);
+  std::vector<Argument> bare = args(t, 1, 1, 32, 0);
+  bare[0] = Argument::of(static_cast<void*>(memory_ + 1));
+  EXPECT_EQ(error(runtime::call(m, "scale", bare)), message);
+}
+
 TEST_F(Launch, SkipsEmptyGridsAndReportsTheDriversErrors) {
   Module m = module(source());
   DLTensor t = tensor();
