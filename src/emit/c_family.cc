@@ -228,6 +228,8 @@ void CFamily::count_uses(const Stmt* body) {
 }
 
 void CFamily::block(std::string_view head, const Stmt* s) {
+  auto* scope = s->as<Attr>();
+  if (scope && scope->key == "lexical_alloc_scope") s = scope->body;  // these braces are that scope
   out.open(head);
   names.push();
   stmt(s);
