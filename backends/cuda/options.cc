@@ -206,7 +206,7 @@ Result<Options> options_of(const Target& target, const ir::Module& module) {
   o.fatbin_archs = std::move(*archs);
   auto fast_math = truth(target, module, "fast_math", "tl.enable_fast_math", false);
   auto line_info = truth(target, module, "line_info", "", false);
-  auto comments = truth(target, module, "line_comments", "", true);
+  auto comments = truth(target, module, "line_comments", "", false);
   auto directives = truth(target, module, "line_directives", "", false);
   for (const Result<bool>* r : {&fast_math, &line_info, &comments, &directives}) {
     if (!*r) return r->error();

@@ -14,13 +14,13 @@ namespace kiln::cuda {
 //   feature.register_usage_level  tl.ptxas_register_usage_level     0 to 10: ptxas' --register-usage-level
 //   feature.compile_flags         tl.device_compile_flags           text or a list of texts: more flags, split at spaces
 //   feature.line_info                                               bool: --generate-line-info
-//   feature.line_comments                                           bool, default true: comments that name the user's file and line
+//   feature.line_comments                                           bool: comments that name the user's file and line
 //   feature.line_directives                                         bool: #line directives with the user's file and line
 //   code                                                            architectures of a fat binary ("sm_80", "sm_90a"); default: arch
 struct Options {
   Arch arch;
   std::vector<Arch> fatbin_archs;  // at least one
-  bool line_comments = true, line_directives = false;
+  bool line_comments = false, line_directives = false;
   std::vector<std::string> flags;  // for the compiler, checked
 };
 
