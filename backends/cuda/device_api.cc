@@ -56,6 +56,14 @@ Status synchronize(int device) {
   return with_device(device, "running the kernels", [](const Driver& d) { return d.synchronize(); });
 }
 
+// The driver encodes only where a context is current.
+Status encode(int device, const runtime::TensorMap& m, void* out) {
+  Result<const Gpu*> g = gpu(device);
+  if (!g) return g.error();
+  CurrentContext current(*driver(), (*g)->context);
+  return encode_tensor_map(m, out);
+}
+
 // Between launches the second-level cache is overwritten.
 Result<std::vector<double>> time(int device, int repeat, const std::function<Status()>& launch) {
   Result<const Gpu*> g = gpu(device);
@@ -89,11 +97,7 @@ Result<std::vector<double>> time(int device, int repeat, const std::function<Sta
 }  // namespace
 
 const runtime::DeviceApi& device_api() {
-  static const runtime::DeviceApi api = {
-      "cuda", kDLCUDA,     256,
-      list,   allocate,    release,
-      copy,   synchronize, [](int, const runtime::TensorMap& m, void* out) { return encode_tensor_map(m, out); },
-      time};
+  static const runtime::DeviceApi api = {"cuda", kDLCUDA, 256, list, allocate, release, copy, synchronize, encode, time};
   return api;
 }
 

@@ -122,6 +122,7 @@ EXPORT int cuEventElapsedTime(float* ms, void* a, void* b) { return (void)a, (vo
 EXPORT int cuTensorMapEncodeTiled(void* out, int dtype, uint32_t rank, void* base, const uint64_t* dims, const uint64_t* strides,
                                   const uint32_t* box, const uint32_t* element_strides, int interleave, int swizzle, int l2, int fill) {
   (void)element_strides, (void)interleave, (void)l2, (void)fill;
+  if (!current) return 201;  // CUDA_ERROR_INVALID_CONTEXT
   uint64_t seen[16] = {(uint64_t)dtype,           rank,   (uint64_t)(uintptr_t)base, dims[0], rank > 1 ? dims[1] : 0,
                        rank > 1 ? strides[0] : 0, box[0], (uint64_t)swizzle};
   return memcpy(out, seen, sizeof seen), 0;
@@ -130,6 +131,7 @@ EXPORT int cuTensorMapEncodeIm2col(void* out, int dtype, uint32_t rank, void* ba
                                    const int* lower, const int* upper, uint32_t channels, uint32_t pixels, const uint32_t* element_strides,
                                    int interleave, int swizzle, int l2, int fill) {
   (void)base, (void)dims, (void)strides, (void)upper, (void)element_strides, (void)interleave, (void)swizzle, (void)l2, (void)fill;
+  if (!current) return 201;
   uint64_t seen[16] = {(uint64_t)dtype, rank, (uint64_t)lower[0], channels, pixels};
   return memcpy(out, seen, sizeof seen), 0;
 }

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <thread>
 
-#include "backends/cuda/tensor_map.h"
+#include "backends/cuda/device_api.h"
 #include "runtime/call.h"
 
 namespace kiln::cuda {
@@ -186,7 +186,7 @@ TEST_F(Launch, PassesTensorMapsByValue) {
   runtime::TensorMap m;
   m.dtype = 9, m.base = memory_, m.dims = {64, 32}, m.strides = {128}, m.box = {16, 8}, m.element_strides = {1, 1};
   m.swizzle = 3;
-  ASSERT_EQ(error(encode_tensor_map(m, map)), "");
+  ASSERT_EQ(error(device_api().encode(0, m, map)), "");
   std::vector<Argument> a = {Argument::of(static_cast<void*>(map)), Argument::of(int64_t{1})};
   Module module_with_map = module(s);
   ASSERT_EQ(error(runtime::call(module_with_map, "scale", a)), "");
@@ -196,7 +196,7 @@ TEST_F(Launch, PassesTensorMapsByValue) {
   a[0] = Argument::of(static_cast<void*>(nullptr));
   EXPECT_THAT(error(runtime::call(module_with_map, "scale", a)), HasSubstr("expected a pointer to a tensor map, got a null pointer"));
   m.box = {16};
-  EXPECT_THAT(error(encode_tensor_map(m, map)), HasSubstr("expected lists of one rank"));
+  EXPECT_THAT(error(device_api().encode(0, m, map)), HasSubstr("expected lists of one rank"));
 }
 
 TEST_F(Launch, LoadsOnceWhenThreadsRace) {
