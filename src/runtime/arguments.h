@@ -35,9 +35,9 @@ struct Place {
 // Fills slots[i] from args[i] for every parameter, and after those for every launch parameter: "parameter 'A' (argument 0): expected ...,
 // got ...". Allocates only for a fault. A tensor must be in memory that devices of the place's type read, of the parameter's dtype (the
 // 8-bit integers and bool pass for each other, so do float8_e4m3 and float8_e4m3fn, and an unsigned integer for a small float of its
-// width), compact, aligned to its element, and of the declared shape; an empty one may have no memory. A raw pointer is trusted, but for an alignment that the parameter asks for. An integer
-// must be in its parameter's range and passes for a float; a float does not pass for an integer. 64-bit unsigned parameters take any int64,
-// by its bits.
+// width), compact, aligned to its element, and of the declared shape; an empty one may have no memory. A raw pointer is trusted, but for an
+// alignment that the parameter asks for. An integer must be in its parameter's range and passes for a float; a float does not pass for an
+// integer. 64-bit unsigned parameters take any int64, by its bits.
 Fault bind_arguments(const KernelInfo& kernel, const TVMFFIAny* args, int32_t count, Slot* slots, Place& place);
 
 }  // namespace kiln::runtime
