@@ -130,7 +130,7 @@ Result<int> device_count() {
 
 Result<const Gpu*> gpu(int index) {
   static std::mutex mutex;
-  static std::vector<const Gpu*> known;
+  static auto& known = *new std::vector<const Gpu*>;  // outlives every module that launches
   std::lock_guard lock(mutex);
   for (const Gpu* g : known) {
     if (g->index == index) return g;

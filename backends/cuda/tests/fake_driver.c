@@ -79,7 +79,10 @@ EXPORT int cuModuleLoadData(void** m, const void* code) {
 EXPORT int cuModuleUnload(void* m) { return m == 0; }
 EXPORT int cuModuleGetFunction(void** f, void* m, const char* symbol) {
   (void)m;
-  struct function* made = calloc(1, sizeof *made);
+  static struct function functions[256];  // a test process asks for far fewer
+  static unsigned next;
+  struct function* made = &functions[__atomic_fetch_add(&next, 1, __ATOMIC_RELAXED) % 256];
+  memset(made, 0, sizeof *made);
   strncpy(made->symbol, symbol, sizeof made->symbol - 1);
   return *f = made, 0;
 }
