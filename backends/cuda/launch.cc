@@ -74,6 +74,10 @@ class CudaLauncher final : public runtime::Launcher {
   }
 
   int device_type() const override { return kDLCUDA; }
+  std::span<const int> reachable_types() const override {
+    static constexpr int kTypes[] = {kDLCUDAHost, kDLCUDAManaged};
+    return kTypes;
+  }
 
   Fault launch(size_t index, void** args, const Slot* values, int device) const override {
     const Result<Driver>& found = driver();

@@ -139,16 +139,7 @@ class ModulePrinter {
     if (is_kernel(f)) printed.ret = kVoid;  // a status that a kernel of another target returns
     p.function = &printed;
     p.count_uses(f->body);
-    visit(
-        f->body,
-        [&](const Stmt* s) {
-          auto* a = s->as<Attr>();
-          if (!a || a->key != "kiln.vector_access") return;
-          auto* store = a->body->as<Store>();
-          p.word_accessed.insert(store->buffer->data);
-          p.word_accessed.insert(store->value->as<Load>()->buffer->data);
-        },
-        [](const Expr*) {});
+    for (const auto& [variable, bytes] : vector_alignments(f)) p.word_accessed.insert(variable);
     std::string swizzle = launch_of(f).swizzle;
     p.swizzled = !swizzle.empty();
     out.at(f->span);

@@ -3,6 +3,7 @@
 #include <dlpack/dlpack.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <span>
 
 #include "base/small_float.h"
@@ -69,30 +70,20 @@ std::string device_text(const DLDevice& device) {
     DLDeviceType type;
     const char* name;
   };
-  constexpr Named kNames[] = {{kDLCPU, "cpu"},       {kDLCUDA, "cuda"},     {kDLCUDAHost, "cuda_host"}, {kDLOpenCL, "opencl"},
-                              {kDLVulkan, "vulkan"}, {kDLMetal, "metal"},   {kDLROCM, "rocm"},          {kDLROCMHost, "rocm_host"},
-                              {kDLOneAPI, "oneapi"}, {kDLWebGPU, "webgpu"}, {kDLHexagon, "hexagon"}};
+  constexpr Named kNames[] = {
+#include "runtime/device_names.def"
+  };
   for (const Named& n : kNames) {
     if (n.type == device.device_type) return fmt::format("{}:{}", n.name, device.device_id);
   }
   return fmt::format("device type {}:{}", static_cast<int>(device.device_type), device.device_id);
 }
 
-// Whether devices of a type reach memory of another type wherever it is: pinned and managed memory.
-bool reads_shared(int reader, DLDeviceType type) {
-  switch (reader) {
-    case kDLCPU: return type == kDLCUDAHost || type == kDLROCMHost || type == kDLCUDAManaged;
-    case kDLCUDA: return type == kDLCUDAHost || type == kDLCUDAManaged;
-    case kDLROCM: return type == kDLROCMHost;
-    default: return false;
-  }
-}
-
 Fault type_fault(std::string message) { return {"TypeError", std::move(message)}; }
 Fault value_fault(std::string message) { return {"ValueError", std::move(message)}; }
 
 Fault check_device(const DLDevice& got, Place& place) {
-  if (reads_shared(place.type, got.device_type)) return {};
+  if (std::ranges::find(place.reaches, static_cast<int>(got.device_type)) != place.reaches.end()) return {};
   if (static_cast<int>(got.device_type) != place.type) {
     std::string wanted = device_text({static_cast<DLDeviceType>(place.type), 0});
     return value_fault("expected a tensor on " + wanted.substr(0, wanted.rfind(':')) + ", got one on " + device_text(got));

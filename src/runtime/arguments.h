@@ -3,6 +3,7 @@
 
 #include <tvm/ffi/c_api.h>
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -26,9 +27,11 @@ struct Fault {
   explicit operator bool() const { return kind != nullptr; }
 };
 
-// Where tensors must be: of what type (a DLDeviceType), and on which device: -1 is any, and becomes that of the first tensor.
+// Where tensors must be: on what type of device (a DLDeviceType), what other types' memory those reach (pinned, managed), and on which
+// device: -1 is any, and becomes that of the first tensor.
 struct Place {
-  int type = 1;
+  int type;
+  std::span<const int> reaches;
   int device = -1;
 };
 

@@ -1,5 +1,6 @@
 #include "runtime/kernel_module.h"
 
+#include <dlpack/dlpack.h>
 #include <tvm/ffi/extra/module.h>
 #include <tvm/ffi/tvm_ffi.h>
 
@@ -73,7 +74,7 @@ int launch(const Program& program, size_t index, const TVMFFIAny* args, int32_t 
   const KernelInfo& kernel = program.source.kernels[index];
   size_t n = kernel.params.size();
   Frame frame(n + kernel.launch_params.size());
-  Place place{program.launcher->device_type(), -1};
+  Place place{program.launcher->device_type(), program.launcher->reachable_types()};
   Fault fault = bind_arguments(kernel, args, count, frame.slots, place);
   if (!fault) {
     for (size_t i = 0; i < n; ++i) frame.pointers[i] = kernel.params[i].is_tensor_map ? frame.slots[i].pointer : &frame.slots[i];
@@ -85,7 +86,9 @@ int launch(const Program& program, size_t index, const TVMFFIAny* args, int32_t 
 int call_entry(const Program& program, size_t index, const TVMFFIAny* args, int32_t count) {
   const KernelInfo& kernel = program.source.kernels[index];
   Frame frame(kernel.params.size());
-  Place place;
+  // Memory of other types that the host reads: DLPack's pinned and managed ones.
+  constexpr int kReachable[] = {kDLCUDAHost, kDLROCMHost, kDLCUDAManaged};
+  Place place{kDLCPU, kReachable};
   if (Fault fault = bind_arguments(kernel, args, count, frame.slots, place)) return raise(fault.kind, kernel.name + ": " + fault.message);
   for (size_t i = 0; i < kernel.params.size(); ++i) frame.pointers[i] = &frame.slots[i];
   int32_t status = reinterpret_cast<Entry>(program.entries[index])(frame.pointers);

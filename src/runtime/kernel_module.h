@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "kiln/module.h"
@@ -21,8 +22,9 @@ using Artifacts = std::map<std::string, ArtifactFn, std::less<>>;
 class Launcher {
  public:
   virtual ~Launcher() = default;
-  // DLDeviceType of the tensors that it takes.
+  // DLDeviceType of the tensors that it takes, and those of other memory that its devices reach (pinned, managed); lives as long as it.
   virtual int device_type() const = 0;
+  virtual std::span<const int> reachable_types() const = 0;
   // Starts the kernel at `index` of the source. args[i] points to the i-th parameter's value, of exactly its type; values[i] is the i-th
   // launch parameter; `device` is -1 when no argument tells. Safe from any thread.
   virtual Fault launch(size_t index, void** args, const Slot* values, int device) const = 0;
