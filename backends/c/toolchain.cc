@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/lines.h"
 #include "base/process.h"
 #include "base/temporary_folder.h"
 #include "cache/cache.h"
@@ -34,16 +35,6 @@ std::vector<std::string> words_of(std::string_view text) {
     at = end;
   }
   return words;
-}
-
-std::vector<std::string_view> lines_of(std::string_view text) {
-  std::vector<std::string_view> lines;
-  for (size_t at = 0; at < text.size();) {
-    size_t end = std::min(text.find('\n', at), text.size());
-    lines.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return lines;
 }
 
 constexpr const char* kSourceFile = "source.c";

@@ -233,7 +233,7 @@ class Checker {
       default: break;
     }
     if (auto* f = math_function(c->op)) return math(c, *f, 0);
-    if (is_generated(c)) {
+    if (generator_of(c)) {
       Result<Generated> g = generate(arch_, c);
       if (!g) not_generated(c, g.error());
       return;

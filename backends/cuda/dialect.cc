@@ -203,6 +203,9 @@ std::string wmma_args(CFamily& p, const Call& c) {
 std::string generated_args(CFamily& p, const Call& c) {
   size_t n = c.args.size();
   if (Atomic a = atomic_of(&c)) return p.args(c.args.first(a.first + 1 + a.values), a.first);
+  Generator family = generator_of(&c);
+  if (family == generate_wmma) return wmma_args(p, c);
+  if (family == generate_tcgen05) return tcgen05_args(p, c);
   switch (c.op) {
     case Op::tirx_ptx_mma:
     case Op::tl_ptx_mma_sm70: return joined({at(p, c, 10), packed(p, c, 6, text_arg(&c, 3)), packed(p, c, 8, text_arg(&c, 4))});
@@ -232,23 +235,6 @@ std::string generated_args(CFamily& p, const Call& c) {
     case Op::tl_ptx_cluster_store: return joined({at(p, c.args[0], c.args[3]), p.str(c.args[1]), p.str(c.args[2])});
     case Op::tl_ptx_st_bulk_shared: return p.args(c.args.first(2));
     case Op::tl_tma_store: return joined({address(p, c.args[0]), p.args(c.args.first(c.args[0]->as<Var>() ? n - 2 : 3), 1)});
-    case Op::tirx_tvm_fill_fragment:
-    case Op::tirx_tvm_load_matrix_sync:
-    case Op::tirx_tvm_store_matrix_sync:
-    case Op::tirx_tvm_mma_sync:
-    case Op::tirx_tvm_bmma_sync: return wmma_args(p, c);
-    case Op::tl_ptx_init_tensor_memory:
-    case Op::tl_ptx_deallocate_tensor_memory:
-    case Op::tl_tcgen05_ld:
-    case Op::tl_tcgen05_st:
-    case Op::tl_tcgen05_mma_arrive:
-    case Op::tl_tcgen05_before_thread_sync:
-    case Op::tl_tcgen05_after_thread_sync:
-    case Op::tl_ptx_tcgen05_mma_ss:
-    case Op::tl_ptx_tcgen05_mma_ts:
-    case Op::tl_ptx_tcgen05_mma_blockscaled_ss:
-    case Op::tl_ptx_tcgen05_cp_warpx4:
-    case Op::tl_ptx_tcgen05_sf_warp_transpose: return tcgen05_args(p, c);
     case Op::tirx_call_extern:
     case Op::tirx_call_pure_extern: return p.args(c.args, 1);
     case Op::tl_warp_reduce_sum:
@@ -314,14 +300,14 @@ std::string evaluate(CFamily& p, const Evaluate& e) {
     case Op::tl_warpgroup_fence_operand: return "fence_registers(" + at(p, *c, 1) + ", " + p.str(c->args[3]) + ");";
     default: break;
   }
-  if (is_generated(c) || helper_call(c->op)) return p.str(e.value) + ";";
+  if (generator_of(c) || helper_call(c->op)) return p.str(e.value) + ";";
   bool external = c->op == Op::tirx_call_extern || c->op == Op::tirx_call_pure_extern || c->op == Op::kFunction;
   return external ? p.str(e.value) + ";" : "";
 }
 
 Text call(CFamily& p, const Call& c) {
   auto& printer = static_cast<CudaPrinter&>(p);
-  if (is_generated(&c)) {
+  if (generator_of(&c)) {
     Result<Generated> g = generate(printer.arch, &c);
     if (!g) return {"0"};  // the check has refused it
     if (!g->text.empty()) printer.generated[g->name] = g->text;

@@ -13,8 +13,9 @@ struct Generated {
   std::string text;  // its definition; empty for a function of CUDA's own
 };
 
-// Whether calls of this kind are printed as calls of a generated helper.
-bool is_generated(const ir::Call* c);
+// What writes the helper of one family; null for a call that is not printed as a call of such a helper.
+using Generator = Result<Generated> (*)(const Arch& arch, const ir::Call* c);
+Generator generator_of(const ir::Call* c);
 
 // The helper for a call, which has its arguments in the order that print_call gives them. A form that the architecture lacks is an error of
 // code kUnsupported without a place. Shapes and dtypes are those of the PTX ISA 9.0.

@@ -4,21 +4,12 @@
 #include <optional>
 
 #include "backends/cuda/toolkit.h"
+#include "base/lines.h"
 #include "cache/cache.h"
 
 namespace kiln::cuda {
 
 namespace {
-
-std::vector<std::string_view> lines_of(std::string_view text) {
-  std::vector<std::string_view> lines;
-  for (size_t at = 0; at < text.size();) {
-    size_t end = std::min(text.find('\n', at), text.size());
-    lines.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return lines;
-}
 
 // Fit for a terminal.
 std::string printable(std::string_view text) {
