@@ -248,10 +248,12 @@ def gemm_cases():
         yield Case(f"gemm_f16_{n}_s{stages}", "sm_90a", gemm(n, large, "float16", "float16", stages=stages), "gemm_nn", flops=2 * n**3)
     yield Case("gemm_f16_1024", "sm_90a", gemm(1024, small, "float16", "float16", stages=4, threads=128), "gemm_nn", flops=2 * 1024**3)
     yield Case("gemm_f16_8192_panel", "sm_90a", gemm(8192, large, "float16", "float16", stages=4, panel=10), "gemm_nn", flops=2 * 8192**3)
-    for n in (4096, 8192):
-        yield Case(f"gemm_bf16_{n}", "sm_90a", gemm(n, large, "bfloat16", "bfloat16", stages=4), "gemm_nn", flops=2 * n**3)
-        yield Case(f"gemm_e4m3_{n}", "sm_90a", gemm(n, (128, 256, 128), "float8_e4m3", "float16", transpose_b=True, stages=4), "gemm_nt", flops=2 * n**3)
-        yield Case(f"gemm_i8_{n}", "sm_90a", gemm(n, (128, 256, 128), "int8", "int32", "int32", True, 4), "gemm_nt", flops=2 * n**3)
+    for n in (1024, 2048, 4096, 8192):
+        tile, threads = ((64, 128), 128) if n == 1024 else ((128, 256), 256)
+        half, byte = (*tile, 64), (*tile, 128)
+        yield Case(f"gemm_bf16_{n}", "sm_90a", gemm(n, half, "bfloat16", "bfloat16", stages=4, threads=threads), "gemm_nn", flops=2 * n**3)
+        yield Case(f"gemm_e4m3_{n}", "sm_90a", gemm(n, byte, "float8_e4m3", "float16", "float32", True, 4, threads), "gemm_nt", flops=2 * n**3)
+        yield Case(f"gemm_i8_{n}", "sm_90a", gemm(n, byte, "int8", "int32", "int32", True, 4, threads), "gemm_nt", flops=2 * n**3)
     yield Case("gemm_f16_4096_narrow", "sm_90a", gemm(4096, (128, 128, 64), "float16", "float16", stages=4), "gemm_nn", flops=2 * 4096**3)
     yield Case("split_k_1024", "sm_90a", split_k_gemm(1024, 1024, 8192, 4), "gemm_nn", flops=2 * 1024 * 1024 * 8192)
     yield Case("dequantised_4096", "sm_90a", dequantised_gemm(4096), "dequantised", flops=2 * 4096**3)
