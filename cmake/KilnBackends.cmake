@@ -30,6 +30,25 @@ std::span<const Builtin* const> builtin_backends() {
 " @ONLY)
 endfunction()
 
+# Writes a header in which each file of FOLDER is a string constant kiln::<NAME>::device::<file name without extension>; then MORE.
+function(kiln_snippets FOLDER NAME HEADER MORE)
+  file(GLOB snippets CONFIGURE_DEPENDS ${FOLDER}/*)
+  set(constants "")
+  foreach(snippet IN LISTS snippets)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${snippet})
+    get_filename_component(stem ${snippet} NAME_WE)
+    file(READ ${snippet} text)
+    kiln_escape_raw(literal "${text}")
+    string(APPEND constants "inline constexpr std::string_view ${stem} = ${literal};\n")
+  endforeach()
+  file(CONFIGURE OUTPUT ${HEADER} CONTENT
+"#pragma once
+#include <string_view>
+namespace kiln::${NAME}::device {
+@constants@@MORE@}  // namespace kiln::${NAME}::device
+" @ONLY)
+endfunction()
+
 function(kiln_add_backends)
   file(GLOB manifests CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/backends/*/manifest.json)
   set(generated ${CMAKE_BINARY_DIR}/generated)
@@ -47,25 +66,9 @@ function(kiln_add_backends)
     target_include_directories(kiln_backend_${name}_objects PRIVATE ${generated})
     list(APPEND objects $<TARGET_OBJECTS:kiln_backend_${name}_objects>)
 
-    # device/*: each snippet becomes a string constant kiln::<name>::device::<file name without extension>.
-    file(GLOB snippets CONFIGURE_DEPENDS ${folder}/device/*)
-    set(constants "")
-    foreach(snippet IN LISTS snippets)
-      set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${snippet})
-      get_filename_component(stem ${snippet} NAME_WE)
-      file(READ ${snippet} text)
-      kiln_escape_raw(literal "${text}")
-      string(APPEND constants "inline constexpr std::string_view ${stem} = ${literal};\n")
-    endforeach()
     file(READ ${manifest} text)
     kiln_escape_raw(literal "${text}")
-    file(CONFIGURE OUTPUT ${generated}/backends/${name}_device.h CONTENT
-"#pragma once
-#include <string_view>
-namespace kiln::${name}::device {
-@constants@inline constexpr const char* manifest_json = @literal@;
-}  // namespace kiln::${name}::device
-" @ONLY)
+    kiln_snippets(${folder}/device ${name} ${generated}/backends/${name}_device.h "inline constexpr const char* manifest_json = ${literal};\n")
   endforeach()
   kiln_backend_table(${generated}/builtin_backends.cc "${names}")
   kiln_backend_table(${generated}/no_backends.cc "")

@@ -2,11 +2,14 @@
 
 #include "backends/c/features.h"
 #include "backends/c/print.h"
-#include "backends/c/toolchain.h"
 #include "backends/c_device.h"
+#include "host_c/compiler.h"
 #include "kiln/ir_module.h"
 
 namespace kiln::c {
+
+using namespace host_c;
+
 namespace {
 
 Result<Module> build_without_compile(const IRModule& module, const Target& target) {

@@ -2,12 +2,15 @@
 
 #include <optional>
 
-#include "backends/c/intrinsics.h"
 #include "emit/functions.h"
 #include "emit/names.h"
+#include "host_c/intrinsics.h"
 #include "ir/rewriter.h"
 
 namespace kiln::c {
+
+using namespace host_c;
+
 namespace {
 
 using namespace ir;

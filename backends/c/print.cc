@@ -4,15 +4,18 @@
 #include <optional>
 
 #include "backends/c/check.h"
-#include "backends/c/dialect.h"
 #include "backends/c/features.h"
-#include "backends/c/intrinsics.h"
-#include "backends/c/lower.h"
 #include "emit/functions.h"
+#include "host_c/dialect.h"
+#include "host_c/intrinsics.h"
+#include "host_c/lower.h"
 #include "ir/rewriter.h"
 #include "legalise/legalise.h"
 
 namespace kiln::c {
+
+using namespace host_c;
+
 namespace {
 
 using namespace ir;

@@ -7,7 +7,7 @@
 #include <limits>
 #include <thread>
 
-#include "backends/c/toolchain.h"
+#include "host_c/compiler.h"
 #include "runtime/call.h"
 #include "runtime/kernel_module.h"
 
@@ -32,7 +32,7 @@ Source one_kernel(std::vector<KernelParam> params, const std::string& body) {
 }
 
 Module compiled(Source source) {
-  auto library = c::compile_and_load(source);
+  auto library = host_c::compile_and_load(source);
   EXPECT_TRUE(library.ok()) << library.error().to_string();
   if (!library) return {};
   auto module = make_compiled_module(std::move(source), *library);
@@ -272,7 +272,7 @@ TEST(Modules, ArtifactsAreMadeWhenAskedFor) {
 
 TEST(Modules, ALibraryWithoutTheEntryIsAnError) {
   Source s = one_kernel({}, "return 0;");
-  auto library = c::compile_and_load(s);
+  auto library = host_c::compile_and_load(s);
   ASSERT_TRUE(library.ok());
   s.kernels.push_back({"second", "second", CallConvention::kPlain, {}, {}});
   auto m = make_compiled_module(s, *library);

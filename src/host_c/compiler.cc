@@ -1,4 +1,4 @@
-#include "backends/c/toolchain.h"
+#include "host_c/compiler.h"
 
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -13,7 +13,7 @@
 #include "base/temporary_folder.h"
 #include "cache/cache.h"
 
-namespace kiln::c {
+namespace kiln::host_c {
 
 namespace {
 
@@ -251,4 +251,4 @@ runtime::Artifacts artifacts_of(const Source& source) {
   return made;
 }
 
-}  // namespace kiln::c
+}  // namespace kiln::host_c

@@ -9,7 +9,7 @@
 #include "emit/math_functions.h"
 #include "ir/ir.h"
 
-namespace kiln::c {
+namespace kiln::host_c {
 
 using emit::math_function;
 using emit::MathFunction;
@@ -40,4 +40,4 @@ bool has_type(ir::DataType t);
 // Names that no variable or function of the printed text may take: keywords of C and C++, macros, what the helpers and headers define.
 const std::set<std::string, std::less<>>& reserved_names();
 
-}  // namespace kiln::c
+}  // namespace kiln::host_c

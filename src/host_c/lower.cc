@@ -1,9 +1,9 @@
-#include "backends/c/lower.h"
+#include "host_c/lower.h"
 
-#include "backends/c/intrinsics.h"
+#include "host_c/intrinsics.h"
 #include "legalise/rewrite.h"
 
-namespace kiln::c {
+namespace kiln::host_c {
 namespace {
 
 using namespace ir;
@@ -165,4 +165,4 @@ const Function* lower(Arena& arena, const Function* f) {
   return legalise::rewrite_body(arena, f, pass);
 }
 
-}  // namespace kiln::c
+}  // namespace kiln::host_c

@@ -1,5 +1,3 @@
-#include "backends/c/toolchain.h"
-
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,7 +9,9 @@
 #include <optional>
 #include <thread>
 
-namespace kiln::c {
+#include "host_c/compiler.h"
+
+namespace kiln::host_c {
 namespace {
 
 namespace fs = std::filesystem;
@@ -245,4 +245,4 @@ TEST_F(Toolchain, AFolderThatCannotBeWrittenIsNamed) {
 }
 
 }  // namespace
-}  // namespace kiln::c
+}  // namespace kiln::host_c

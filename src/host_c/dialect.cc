@@ -1,13 +1,13 @@
-#include "backends/c/dialect.h"
+#include "host_c/dialect.h"
 
 #include <cmath>
 
-#include "backends/c/intrinsics.h"
 #include "base/small_float.h"
 #include "emit/functions.h"
+#include "host_c/intrinsics.h"
 #include "ir/rewriter.h"
 
-namespace kiln::c {
+namespace kiln::host_c {
 
 using namespace ir;
 using emit::CFamily;
@@ -217,4 +217,4 @@ bool can_fail(const Stmt* body, const Callees& callees) {
 
 const emit::Dialect dialect = {type_name, float_literal, call, alloc, assertion, before_loop, attr, evaluate};
 
-}  // namespace kiln::c
+}  // namespace kiln::host_c

@@ -3,7 +3,7 @@
 
 #include "emit/c_family.h"
 
-namespace kiln::c {
+namespace kiln::host_c {
 
 extern const emit::Dialect dialect;
 
@@ -32,4 +32,4 @@ struct CPrinter : emit::CFamily {
 // Whether `s` may leave its function with an error.
 bool can_fail(const ir::Stmt* s, const Callees& callees);
 
-}  // namespace kiln::c
+}  // namespace kiln::host_c

@@ -9,26 +9,26 @@
 
 #include "base/small_float.h"
 
-namespace kiln::c {
+namespace kiln::host_c {
 namespace {
 
-#include "backends/c/device/bits.c"
+#include "host_c/device/bits.c"
 // needs bits
-#include "backends/c/device/round_float.c"
+#include "host_c/device/round_float.c"
 // needs round_float
-#include "backends/c/device/bf16.c"
-#include "backends/c/device/f16.c"
-#include "backends/c/device/f8.c"
+#include "host_c/device/bf16.c"
+#include "host_c/device/f16.c"
+#include "host_c/device/f8.c"
 // needs f8
-#include "backends/c/device/f8_e3m4.c"
-#include "backends/c/device/f8_e4m3.c"
-#include "backends/c/device/f8_e4m3b11fnuz.c"
-#include "backends/c/device/f8_e4m3fn.c"
-#include "backends/c/device/f8_e4m3fnuz.c"
-#include "backends/c/device/f8_e5m2.c"
-#include "backends/c/device/f8_e5m2fnuz.c"
-#include "backends/c/device/f8_e8m0fnu.c"
-#include "backends/c/device/int_to_f64.c"
+#include "host_c/device/f8_e3m4.c"
+#include "host_c/device/f8_e4m3.c"
+#include "host_c/device/f8_e4m3b11fnuz.c"
+#include "host_c/device/f8_e4m3fn.c"
+#include "host_c/device/f8_e4m3fnuz.c"
+#include "host_c/device/f8_e5m2.c"
+#include "host_c/device/f8_e5m2fnuz.c"
+#include "host_c/device/f8_e8m0fnu.c"
+#include "host_c/device/int_to_f64.c"
 
 // Values with every exponent, ties of every format among them.
 std::vector<double> samples() {
@@ -91,4 +91,4 @@ TEST(CDevice, LargeIntegersRoundOnce) {
 }
 
 }  // namespace
-}  // namespace kiln::c
+}  // namespace kiln::host_c

@@ -9,7 +9,7 @@
 #include "runtime/kernel_info.h"
 #include "runtime/kernel_module.h"
 
-namespace kiln::c {
+namespace kiln::host_c {
 
 // $CC (a program and perhaps flags, split at spaces), else cc, gcc or clang in PATH: the command's words. None: an error that says what to
 // install. Runs nothing.
@@ -27,4 +27,4 @@ Result<std::shared_ptr<const runtime::Library>> compile_and_load(const Source& s
 // Made on demand, from the text without the entries: "so", "obj", "asm", and "ll" (LLVM IR, by clang only). Same text, same bytes.
 runtime::Artifacts artifacts_of(const Source& source);
 
-}  // namespace kiln::c
+}  // namespace kiln::host_c

@@ -1,8 +1,8 @@
-#include "backends/c/intrinsics.h"
+#include "host_c/intrinsics.h"
 
-#include "backends/c_device.h"
+#include "host_c_device.h"
 
-namespace kiln::c {
+namespace kiln::host_c {
 
 namespace {
 
@@ -150,4 +150,4 @@ const std::set<std::string, std::less<>>& reserved_names() {
   return all;
 }
 
-}  // namespace kiln::c
+}  // namespace kiln::host_c
