@@ -1,6 +1,6 @@
 """Module file to cubin against TileLang's ways to the same, in one run.
 
-    python bench/compile_bench.py KILN_BENCH REFERENCES TEMPLATES CUTLASS [--only REGEX] [--repeats N]
+    python bench/compile_bench.py KILN_BENCH REFERENCES TEMPLATES CUTLASS [--only REGEX] [--repeats N] [--jobs N]
 
 KILN_BENCH is the program of Kiln's own benchmarks (build/bench/bench/kiln_bench). REFERENCES has a folder for each of cuda_sm80 and cuda_sm90a with
 TileLang's own text of each module of tests/corpus/corpus/<folder>, <name>.cu. TEMPLATES and CUTLASS are the include folders that this text
@@ -12,12 +12,15 @@ meets all; a row has the medians in ms:
     pch     the same with a precompiled header that exists
     kiln    the module file to code in a process, NVRTC loaded before, caches off
 
-and below are the geometric means of their ratios to kiln's time.
+and below are the geometric means of their ratios to kiln's time. With --jobs, that many kernels are measured at a time, each by a process that
+keeps to a core of its own (of the first N that this one may use): the ratios stay those of one run, if the machine has cores to spare.
 """
 import argparse
+import concurrent.futures
 import ctypes
 import json
 import math
+import multiprocessing
 import os
 import re
 import shutil
@@ -96,9 +99,9 @@ def ways(args, nvrtc, folder, name, scratch):
     }
 
 
-def measure(args, nvrtc, folder, name):
+def measure(args, folder, name):
     """Median ms by way; NaN for one that fails."""
-    scratch = tempfile.mkdtemp()
+    nvrtc, scratch = Nvrtc(args.cuda), tempfile.mkdtemp()
     try:
         work = ways(args, nvrtc, folder, name, scratch)
         times = {way: [] for way in work}
@@ -120,6 +123,19 @@ def measure(args, nvrtc, folder, name):
         shutil.rmtree(scratch)
 
 
+def keep_to_a_core(cores):
+    os.sched_setaffinity(0, {cores.get()})
+
+
+def selected(args):
+    """(folder, name) of each module that both sides have."""
+    for folder in ("cuda_sm80", "cuda_sm90a"):
+        for file in sorted(os.listdir(os.path.join(args.references, folder))):
+            name = file.removesuffix(".cu")
+            if re.search(args.only, f"{folder}/{name}") and os.path.isdir(os.path.join(CORPUS, folder, name)):
+                yield folder, name
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name in ("kiln_bench", "references", "templates", "cutlass"):
@@ -127,20 +143,21 @@ def main():
     parser.add_argument("--cuda", default=os.environ.get("CUDA_HOME", "/usr/local/cuda"))
     parser.add_argument("--only", default="")
     parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--jobs", type=int, default=1, help="at most as many as the machine has cores (1)")
     if len(sys.argv) == 1:
         print("left out: no texts of TileLang to compare with (--help says which)")
         sys.exit(77)
     args = parser.parse_args()
 
-    nvrtc = Nvrtc(args.cuda)
     ratios = {way: [] for way in WAYS}
     print(f"{'kernel':44} {'nvcc':>8} {'nvrtc':>8} {'pch':>8} {'kiln':>8}   ratios to kiln", flush=True)
-    for folder in ("cuda_sm80", "cuda_sm90a"):
-        for file in sorted(os.listdir(os.path.join(args.references, folder))):
-            name = file.removesuffix(".cu")
-            if not re.search(args.only, f"{folder}/{name}") or not os.path.isdir(os.path.join(CORPUS, folder, name)):
-                continue
-            ms = measure(args, nvrtc, folder, name)
+    cores = multiprocessing.Queue()
+    for core in sorted(os.sched_getaffinity(0))[: args.jobs]:
+        cores.put(core)
+    with concurrent.futures.ProcessPoolExecutor(args.jobs, initializer=keep_to_a_core, initargs=(cores,)) as pool:
+        rows = [(folder, name, pool.submit(measure, args, folder, name)) for folder, name in selected(args)]
+        for folder, name, ready in rows:
+            ms = ready.result()
             row = {way: ms[way] / ms["kiln"] for way in WAYS}
             for way in WAYS:
                 if math.isfinite(row[way]):
