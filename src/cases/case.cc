@@ -159,6 +159,7 @@ class Reader {
       l.kernel = text(o, "kernel");
       expressions(o, "grid", l.grid), expressions(o, "block", l.block), expressions(o, "cluster", l.cluster);
       if (const Json* bytes = find(o, "smem")) l.shared_bytes = expression(*bytes);
+      l.flops = expression_of(o, {"flops"});
       each(o, "args", [&](const Json& a) { l.args.push_back(argument(a)); });
       c.launches.push_back(std::move(l));
     });
@@ -279,7 +280,10 @@ Result<Case> read_case(const std::string& folder) {
 Result<std::vector<std::string>> find_cases(const std::string& path) {
   std::error_code ec;
   if (fs::exists(fs::path(path) / "case.json", ec)) return std::vector<std::string>{path};
-  if (!fs::is_directory(path, ec)) return Error{Code::kIo, "expected a folder with case.json, or a folder of such folders", path, ""};
+  if (!fs::is_directory(path, ec)) {
+    std::string hint = fs::exists(path, ec) ? "a module alone does not say on what to launch it" : "";
+    return Error{Code::kIo, "expected a folder with case.json, or a folder of such folders", path, hint};
+  }
   std::vector<std::string> found;
   for (fs::recursive_directory_iterator it(path, fs::directory_options::skip_permission_denied, ec), end; !ec && it != end;
        it.increment(ec)) {

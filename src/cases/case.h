@@ -58,6 +58,7 @@ struct Launch {
   // Expressions: extents, innermost first (a missing one is 1), and bytes of dynamic shared memory.
   std::vector<std::string> grid, block, cluster;
   std::string shared_bytes = "0";
+  std::string flops = "0";  // expression: operations, for rates; 0: not known
   std::vector<Argument> args;
 };
 

@@ -29,37 +29,69 @@ void put(std::string& out, std::string_view s) {
   uint64_t n = s.size();
   out.append(reinterpret_cast<const char*>(&n), sizeof n).append(s);
 }
+void put(std::string& out, double v) { put(out, std::string_view(reinterpret_cast<const char*>(&v), sizeof v)); }
 std::string pack(const Outcome& o) {
   std::string out;
   put(out, std::string(1, static_cast<char>(o.state)));
   put(out, o.reason);
   put(out, o.codegen);
-  for (const driver::Timing& t : o.times) {
-    put(out, t.step);
-    put(out, std::string_view(reinterpret_cast<const char*>(&t.milliseconds), sizeof t.milliseconds));
+  put(out, static_cast<double>(o.times.size()));
+  for (const driver::Timing& t : o.times) put(out, t.step), put(out, t.milliseconds);
+  for (const KernelTime& k : o.kernels) {
+    put(out, k.kernel);
+    for (double v : {k.median, k.min, k.mean, k.bytes, k.flops}) put(out, v);
   }
   return out;
 }
+
+// Reads what pack wrote; a field that is missing or of another size clears `ok`.
+class Unpacker {
+ public:
+  explicit Unpacker(std::string_view in) : in_(in) {}
+  bool ok = true;
+  bool done() const { return !ok || in_.empty(); }
+  std::string text() {
+    uint64_t n = 0;
+    if (in_.size() >= sizeof n)
+      std::memcpy(&n, in_.data(), sizeof n), in_.remove_prefix(sizeof n);
+    else
+      ok = false;
+    ok = ok && n <= in_.size();
+    if (!ok) return {};
+    std::string field(in_.substr(0, n));
+    in_.remove_prefix(n);
+    return field;
+  }
+  double number() {
+    std::string field = text();
+    double v = 0;
+    ok = ok && field.size() == sizeof v;
+    if (ok) std::memcpy(&v, field.data(), sizeof v);
+    return v;
+  }
+
+ private:
+  std::string_view in_;
+};
 bool unpack(std::string_view in, Outcome& o) {
-  std::vector<std::string> fields;
-  while (in.size() >= 8) {
-    uint64_t n;
-    std::memcpy(&n, in.data(), 8);
-    in.remove_prefix(8);
-    if (n > in.size()) return false;
-    fields.emplace_back(in.substr(0, n));
-    in.remove_prefix(n);
+  Unpacker u(in);
+  std::string state = u.text();
+  o.reason = u.text();
+  o.codegen = u.text();
+  if (!u.ok || state.size() != 1) return false;
+  o.state = static_cast<Outcome::State>(state[0]);
+  for (double n = u.number(); u.ok && n > 0; --n) {
+    driver::Timing t{u.text(), 0};
+    t.milliseconds = u.number();
+    o.times.push_back(std::move(t));
   }
-  if (!in.empty() || fields.size() < 3 || fields[0].size() != 1) return false;
-  o.state = static_cast<Outcome::State>(fields[0][0]);
-  o.reason = fields[1];
-  o.codegen = fields[2];
-  for (size_t i = 3; i + 1 < fields.size(); i += 2) {
-    driver::Timing t{fields[i], 0};
-    std::memcpy(&t.milliseconds, fields[i + 1].data(), sizeof t.milliseconds);
-    o.times.push_back(t);
+  while (!u.done()) {
+    KernelTime k;
+    k.kernel = u.text();
+    for (double* v : {&k.median, &k.min, &k.mean, &k.bytes, &k.flops}) *v = u.number();
+    o.kernels.push_back(std::move(k));
   }
-  return true;
+  return u.ok;
 }
 
 struct Worker {

@@ -9,7 +9,9 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <regex>
+#include <set>
 
 #include "base/small_float.h"
 #include "cases/compare.h"
@@ -117,6 +119,7 @@ class Runner {
     out_.times = built->timings;
     if (auto s = check_text(built->module.inspect_source()); !s) return fail(s.error().to_string());
     if (auto s = prepare(); !s) return fail(s.error().to_string());
+    if (auto s = bind_all(built->module); !s) return refused(s.error());
     auto start = std::chrono::steady_clock::now();
     if (auto s = launch_all(built->module); !s) return refused(s.error());
     if (auto s = device_.api->synchronize(device_.index); !s) return fail(s.error().to_string());
@@ -235,40 +238,75 @@ class Runner {
     return Ok{};
   }
 
-  Status launch_all(const Module& module) {
-    for (const Launch& l : case_.launches) {
-      if (auto s = launch(module, l); !s) return s;
-    }
-    return Ok{};
-  }
-  Status launch(const Module& module, const Launch& l) {
+  struct alignas(64) MapBytes {
+    char bytes[runtime::kTensorMapBytes];
+  };
+  // A launch with its arguments, so that what is timed is the call alone.
+  struct BoundLaunch {
+    std::string kernel;
     std::vector<std::unique_ptr<DLTensor>> tensors;
     std::vector<std::unique_ptr<MapBytes>> maps;
     std::vector<runtime::Argument> args;
+    double bytes = 0, flops = 0;
+  };
+
+  Status bind_all(const Module& module) {
+    if (options_.flops && case_.launches.size() != 1) {
+      return Error{Code::kInvalidArgument, fmt::format("expected one launch to count operations of, got {}", case_.launches.size()),
+                   case_.folder, "give each launch its own, under the key 'flops' of case.json"};
+    }
+    for (const Launch& l : case_.launches) {
+      if (auto s = bind(module, l, launches_.emplace_back()); !s) return s;
+    }
+    return Ok{};
+  }
+  Status launch_all(const Module& module) {
+    for (const BoundLaunch& l : launches_) {
+      if (auto s = runtime::call(module, l.kernel, l.args); !s) return s;
+    }
+    return Ok{};
+  }
+  Status bind(const Module& module, const Launch& l, BoundLaunch& out) {
+    out.kernel = l.kernel;
     for (const Argument& a : l.args) {
       switch (a.kind) {
         case Argument::Kind::kTensor:
         case Argument::Kind::kWorkspace: {
           auto memory = find(a);
           if (!memory) return memory.error();
-          tensors.push_back(tensor(*memory->buffer, memory->offset));
-          args.push_back(runtime::Argument::of(tensors.back().get()));
+          out.tensors.push_back(tensor(*memory->buffer, memory->offset));
+          out.args.push_back(runtime::Argument::of(out.tensors.back().get()));
           break;
         }
         case Argument::Kind::kScalar: {
-          if (auto s = push_scalar(a, args); !s) return s;
+          if (auto s = push_scalar(a, out.args); !s) return s;
           break;
         }
         case Argument::Kind::kTensorMap: {
-          maps.push_back(std::make_unique<MapBytes>());
-          if (auto s = encode(a, maps.back()->bytes); !s) return s;
-          args.push_back(runtime::Argument::of(static_cast<void*>(maps.back()->bytes)));
+          out.maps.push_back(std::make_unique<MapBytes>());
+          if (auto s = encode(a, out.maps.back()->bytes); !s) return s;
+          out.args.push_back(runtime::Argument::of(static_cast<void*>(out.maps.back()->bytes)));
           break;
         }
       }
     }
-    if (auto s = push_launch_values(module, l, args); !s) return s;
-    return runtime::call(module, l.kernel, args);
+    out.bytes = bytes_of(l);
+    auto flops = evaluate(l.flops, case_.sizes);
+    if (!flops) return flops.error();
+    out.flops = options_.flops.value_or(std::visit([](auto v) { return static_cast<double>(v); }, *flops));
+    return push_launch_values(module, l, out.args);
+  }
+  // As KernelTime::bytes says.
+  double bytes_of(const Launch& l) {
+    std::set<std::string> seen;
+    double bytes = 0;
+    for (const Argument& a : l.args) {
+      if (a.kind == Argument::Kind::kScalar || !seen.insert(a.name).second) continue;
+      auto p = std::find_if(case_.params.begin(), case_.params.end(), [&](const Param& x) { return x.name == a.name; });
+      bool in_place = p != case_.params.end() && (!p->input.empty() || p->sparse) && !p->expected.empty();
+      if (auto memory = find(a)) bytes += static_cast<double>(memory->buffer->bytes()) * (in_place ? 2 : 1);
+    }
+    return bytes;
   }
   struct Memory {
     Buffer* buffer = nullptr;
@@ -311,9 +349,6 @@ class Runner {
     size_t axis = tag.empty() ? 0 : static_cast<size_t>(tag.back() - 'x');
     return axis < extents.size() ? extents[axis] : "1";
   }
-  struct alignas(64) MapBytes {
-    char bytes[runtime::kTensorMapBytes];
-  };
   Status encode(const Argument& a, void* out) {
     if (!device_.api->encode) {
       return Error{Code::kUnsupported, std::string("a tensor map cannot be made on device ") + device_.api->name, case_.folder, ""};
@@ -430,11 +465,25 @@ class Runner {
 
   Status repeat(const Module& module) {
     if (options_.repeat == 0) return Ok{};
-    auto times = device_.api->time(device_.index, options_.repeat, [&] { return launch_all(module); });
-    if (!times) return times.error();
-    std::sort(times->begin(), times->end());
-    out_.times.push_back({"median", (*times)[times->size() / 2]});
+    if (!options_.by_kernel) {
+      auto times = sorted_times([&] { return launch_all(module); });
+      if (!times) return times.error();
+      out_.times.push_back({"median", median(*times)});
+      return Ok{};
+    }
+    for (const BoundLaunch& l : launches_) {
+      auto times = sorted_times([&] { return runtime::call(module, l.kernel, l.args); });
+      if (!times) return times.error();
+      double sum = std::accumulate(times->begin(), times->end(), 0.0), n = static_cast<double>(times->size());
+      out_.kernels.push_back({l.kernel, 1e3 * median(*times), 1e3 * times->front(), 1e3 * sum / n, l.bytes, l.flops});
+    }
     return Ok{};
+  }
+  static double median(const std::vector<double>& sorted) { return (sorted[(sorted.size() - 1) / 2] + sorted[sorted.size() / 2]) / 2; }
+  Result<std::vector<double>> sorted_times(const std::function<Status()>& launch) {
+    auto times = device_.api->time(device_.index, options_.repeat, launch);
+    if (times) std::sort(times->begin(), times->end());
+    return times;
   }
 
   const Case& case_;
@@ -442,6 +491,7 @@ class Runner {
   registry::Device device_;
   Outcome& out_;
   std::map<std::string, Buffer> buffers_, workspaces_;
+  std::vector<BoundLaunch> launches_;
   std::optional<std::vector<std::string>> policies_;
 };
 

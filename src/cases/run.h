@@ -14,6 +14,16 @@ struct RunOptions {
   std::optional<std::string> target, codegen;  // instead of the case's own
   std::optional<std::string> device;           // "cuda:0"; absent: the first device that runs the target's kind
   int repeat = 0;                              // extra launches that are timed
+  bool by_kernel = false;                      // each launch of the case on its own, else all of them together
+  std::optional<double> flops;                 // of the case's only launch, instead of its own; with `by_kernel`
+};
+
+// One launch of a case, timed by itself.
+struct KernelTime {
+  std::string kernel;
+  double median = 0, min = 0, mean = 0;  // us
+  double bytes = 0;                      // of the launch's tensors, each once; twice where it is input and output
+  double flops = 0;                      // operations of the launch; 0: not known
 };
 
 struct Outcome {
@@ -23,6 +33,7 @@ struct Outcome {
   std::string reason;  // why it failed or was skipped; for a pass, what was expected (a policy, an error)
   std::string codegen;
   std::vector<driver::Timing> times;  // ms; "run" is the first execution, "median" of the repeats
+  std::vector<KernelTime> kernels;    // with `by_kernel`, in the order of the launches
 };
 
 // One case, in this process: a kernel that crashes takes the process with it.

@@ -20,13 +20,24 @@ struct BuildArgs {
 };
 int build(const BuildArgs& args);
 
-struct RunArgs {
+// Of the verbs that launch cases.
+struct CaseArgs {
   std::vector<std::string> cases;
   std::string target, codegen, device;
-  bool check = false, json = false;
-  int repeat = 0, jobs = 0;
+  bool json = false;
+  int repeat = 0;
+};
+struct RunArgs : CaseArgs {
+  bool check = false;
+  int jobs = 0;
 };
 int run(const RunArgs& args);
+
+struct BenchArgs : CaseArgs {
+  BenchArgs() { repeat = 20; }
+  int64_t flops = 0;  // of each case's launch; 0: what the case says
+};
+int bench(const BenchArgs& args);
 
 struct ConformanceArgs {
   std::string codegen, target, filter, show, markdown;

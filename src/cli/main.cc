@@ -34,21 +34,43 @@ void add_build(CLI::App& app, BuildArgs& a) {
       "gemm.c");
 }
 
-void add_run(CLI::App& app, RunArgs& a) {
-  CLI::App* c = app.add_subcommand("run", "Build and launch cases, and compare their outputs");
+void add_case_options(CLI::App* c, CaseArgs& a) {
   c->add_option("CASE", a.cases, "folder with case.json, or a folder of such folders")->required();
   c->add_option("--target", a.target, "target, instead of the case's own")->envname("KILN_TARGET");
   c->add_option("--codegen", a.codegen, "device codegen, instead of the first that matches the target")->envname("KILN_CODEGEN");
   c->add_option("--device", a.device,
                 "where to run: cpu, or a device that kiln doctor lists (default: the first that runs the case's target)")
       ->envname("KILN_DEVICE");
+  c->add_flag("--json", a.json, "print one JSON object a case on a line")->envname("KILN_JSON");
+}
+
+void add_run(CLI::App& app, RunArgs& a) {
+  CLI::App* c = app.add_subcommand("run", "Build and launch cases, and compare their outputs");
+  add_case_options(c, a);
   c->add_flag("--check", a.check, "also check every memory access, on devices that can")->envname("KILN_CHECK");
   c->add_option("--repeat", a.repeat, "launch N times more and report the median time")
       ->check(CLI::Range(0, 1000000))
       ->envname("KILN_REPEAT");
   c->add_option("--jobs", a.jobs, "cases at a time (default: the number of cores)")->check(CLI::Range(1, 1024))->envname("KILN_JOBS");
-  c->add_flag("--json", a.json, "print one JSON object a case on a line")->envname("KILN_JSON");
   c->footer("Examples:\n  kiln run tests/corpus/corpus/c/gemm_cpu_256\n  kiln run tests/corpus --json\n  kiln run gemm --repeat 20");
+}
+
+void add_bench(CLI::App& app, BenchArgs& a) {
+  CLI::App* c = app.add_subcommand("bench", "Time each kernel of cases on a device, after their outputs were compared");
+  add_case_options(c, a);
+  c->add_option("--repeat", a.repeat, "launches of each kernel that are timed (default: 20)")
+      ->check(CLI::Range(1, 1000000))
+      ->envname("KILN_REPEAT");
+  c->add_option("--flops", a.flops,
+                "operations of each case's launch, for TFLOP/s (default: the key 'flops' of a launch in case.json, where it is)")
+      ->check(CLI::Range(int64_t{1}, int64_t{1'000'000'000'000'000'000}))
+      ->envname("KILN_FLOPS");
+  c->footer(
+      "Times are the device's own, of one launch each: on a GPU between two events, with its level 2 cache overwritten before; on the CPU "
+      "by the "
+      "clock, with caches as the launch before left them. GB/s counts each tensor of the launch once, and twice where it is input and "
+      "output.\n"
+      "Examples:\n  kiln bench gemm --flops 34359738368\n  kiln bench tests/corpus/corpus/cuda_sm80 --device cuda:1 --repeat 100 --json");
 }
 
 void add_conformance(CLI::App& app, ConformanceArgs& a) {
@@ -100,6 +122,7 @@ int kiln::cli::main(int argc, const char* const* argv) {
 
   BuildArgs build_args;
   RunArgs run_args;
+  BenchArgs bench_args;
   ConformanceArgs conformance_args;
   std::string module, target;
   std::vector<std::string> modules;
@@ -109,6 +132,7 @@ int kiln::cli::main(int argc, const char* const* argv) {
 
   add_build(app, build_args);
   add_run(app, run_args);
+  add_bench(app, bench_args);
   add_conformance(app, conformance_args);
   CLI::App* print_verb = app.add_subcommand("print", "Print a module as TVMScript");
   print_verb->add_option("MODULE", module, "module file, or -")->required();
@@ -155,6 +179,7 @@ int kiln::cli::main(int argc, const char* const* argv) {
         if (cmake_folder) return print_cmake_folder();
         if (app.got_subcommand("build")) return build(build_args);
         if (app.got_subcommand("run")) return run(run_args);
+        if (app.got_subcommand("bench")) return bench(bench_args);
         if (app.got_subcommand("conformance")) return conformance_verb(conformance_args);
         if (*print_verb) return print(module, json);
         if (*verify_verb) return verify(modules, round_trip, json);
@@ -164,5 +189,5 @@ int kiln::cli::main(int argc, const char* const* argv) {
         if (*resolve_verb) return resolve(target, explain, json);
         return doctor(json);
       },
-      json || build_args.json || run_args.json || conformance_args.json);
+      json || build_args.json || run_args.json || bench_args.json || conformance_args.json);
 }

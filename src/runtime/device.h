@@ -39,7 +39,7 @@ struct DeviceApi {
   Status (*copy)(int device, void* to, const void* from, size_t bytes);  // from or to the host's memory; waits for it
   Status (*synchronize)(int device);                                     // waits for all work, and reports its failure
   Status (*encode)(int device, const TensorMap& map, void* out);         // kTensorMapBytes, aligned to 64; null: it has none
-  // Milliseconds of each of `repeat` launches, with cold caches.
+  // Milliseconds that the device took for each of `repeat` launches: a GPU's with a cold level 2 cache, the CPU's with caches as they are.
   Result<std::vector<double>> (*time)(int device, int repeat, const std::function<Status()>& launch);
 };
 

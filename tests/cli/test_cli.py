@@ -45,7 +45,7 @@ def kiln(*args, stdin=None, env=None, expect=0):
 class Usage(unittest.TestCase):
     def test_help_has_examples(self):
         out, _ = kiln("--help")
-        for verb in ("build", "run", "print", "verify", "list", "resolve", "cache", "doctor"):
+        for verb in ("build", "run", "bench", "print", "verify", "list", "resolve", "cache", "doctor"):
             self.assertIn(verb, out)
             text, _ = kiln(verb, "--help")
             self.assertIn("kiln " + verb, text)
@@ -207,6 +207,41 @@ class Run(unittest.TestCase):
         self.assertEqual((case["passed"], case["skipped"], case["codegen"]), (True, False, "c"))
         self.assertIn("median", case["times"])
         self.assertEqual(err, "1 passed, 0 failed\n")
+
+    def test_bench_times_each_launch(self):
+        out, err = kiln("bench", GEMM, "--json", "--repeat", "3", "--flops", "33554432")
+        case = json.loads(out)
+        self.assertEqual((case["passed"], case["codegen"], case["repeat"]), (True, "c", 3))
+        (k,) = case["kernels"]
+        self.assertEqual((k["kernel"], k["bytes"], k["flops"]), ("naive_kernel", 3 * 256 * 256 * 4, 33554432))
+        self.assertTrue(0 < k["min_us"] <= k["median_us"])
+        self.assertLessEqual(k["min_us"], k["mean_us"])
+        self.assertAlmostEqual(k["gb_per_s"] * k["median_us"], 786.432, delta=0.1)
+        self.assertAlmostEqual(k["tflop_per_s"] * k["median_us"], 33.554432, delta=0.01)
+        self.assertEqual(err, "1 passed, 0 failed\n")
+
+    def test_bench_table(self):
+        out, _ = kiln("bench", GEMM, "--repeat", "1")
+        head, row, total = out.splitlines()
+        self.assertEqual(head.split(), ["median", "us", "min", "us", "mean", "us", "GB/s", "TFLOP/s", "kernel"])
+        self.assertRegex(row, r"^( +[0-9.]+){4} +-  naive_kernel \(.*gemm_cpu_256, codegen c\)$")
+        self.assertEqual(total, "1 passed, 0 failed")
+
+    def test_bench_refuses(self):
+        _, err = kiln("bench", GEMM, "--flops", "0", expect=2)
+        self.assertIn("Value 0 not in range 1 to 1000000000000000000", err)
+        kiln("bench", GEMM, "--repeat", "0", expect=2)
+        _, err = kiln("bench", MODULE, expect=1)
+        self.assertIn("expected a folder with case.json, or a folder of such folders (a module alone does not say on what to launch it)", err)
+        with tempfile.TemporaryDirectory() as folder:
+            self.edited(folder, lambda case: case.update(launches=case["launches"] * 2))
+            out, _ = kiln("bench", folder, "--flops", "1", expect=1)
+            self.assertIn("expected one launch to count operations of, got 2", out)
+            out, _ = kiln("bench", folder, "--json", "--repeat", "1")
+            self.assertEqual([k["flops"] for k in json.loads(out)["kernels"]], [None, None])
+            self.edited(folder, lambda case: case["launches"][0].update(flops="2 * 256 * 256 * 256"))
+            out, _ = kiln("bench", folder, "--json", "--repeat", "1")
+            self.assertEqual(json.loads(out)["kernels"][0]["flops"], 2 * 256**3)
 
     def test_a_target_without_codegen_is_skipped(self):
         folder = os.path.join(CORPUS, "corpus", "webgpu", "vadd_f32")
