@@ -7,28 +7,11 @@
 namespace kiln::cuda {
 
 using namespace ir;
+using namespace intrinsics;
 
 namespace {
 
 bool is_small_float(DataType t) { return t.is_floating() && t.bits <= 16; }
-
-// External functions of CUDA; with "_block" or "_system" behind the name for threads of one block, or of the host and other devices too.
-struct Extern {
-  std::string_view name, op;
-};
-constexpr Extern kExterns[] = {{"atomicAdd", "sum"}, {"atomicSub", "sub"}, {"atomicExch", "exch"}, {"atomicMin", "min"},
-                               {"atomicMax", "max"}, {"atomicInc", "inc"}, {"atomicDec", "dec"},   {"atomicCAS", "cas"},
-                               {"atomicAnd", "and"}, {"atomicOr", "or"},   {"atomicXor", "xor"}};
-
-Atomic external(std::string_view name) {
-  std::string_view scope = "gpu";
-  if (name.ends_with("_block")) scope = "cta", name.remove_suffix(6);
-  if (name.ends_with("_system")) scope = "sys", name.remove_suffix(7);
-  for (const Extern& e : kExterns) {
-    if (e.name == name) return {e.op, scope, 1, e.op == "cas" ? 2u : 1u};
-  }
-  return {};
-}
 
 // CUDA's own function for a relaxed update.
 std::string_view builtin(std::string_view op, DataType t) {
@@ -212,40 +195,7 @@ Result<Generated> vector_add(const Arch& arch, const Call* c, DataType t, Order 
   return Generated{name, text + "}\n"};
 }
 
-const Load* place_of(const Call* c, size_t first) {
-  auto* address = c->args.size() > first ? c->args[first]->as<Call>() : nullptr;
-  bool is_address = address && (address->op == Op::tirx_address_of || address->op == Op::tl_access_ptr) && !address->args.empty();
-  return is_address ? address->args[0]->as<Load>() : nullptr;
-}
-
 }  // namespace
-
-Atomic atomic_of(const Call* c) {
-  switch (c->op) {
-    case Op::tl_atomic_add_elem_op:
-    case Op::tl_atomic_add_ret_elem_op:
-    case Op::tirx_atomic_add:
-    case Op::tirx_cuda__atomic_add: return {"sum"};
-    case Op::tl_atomic_addx2_elem_op: return {"sum", "gpu", 0, 2};
-    case Op::tl_atomic_addx4_elem_op: return {"sum", "gpu", 0, 4};
-    case Op::tl_atomic_max_elem_op:
-    case Op::tl_atomic_max_ret_elem_op: return {"max"};
-    case Op::tl_atomic_min_elem_op:
-    case Op::tl_atomic_min_ret_elem_op: return {"min"};
-    case Op::tl_atomic_or_elem_op: return {"or"};
-    case Op::tl_atomic_load_elem_op: return {"load", "gpu", 0, 0};
-    case Op::tl_atomic_store_elem_op: return {"store"};
-    case Op::tirx_cuda__atomic_cas: return {"cas", "gpu", 0, 2};
-    case Op::tirx_call_extern:
-    case Op::tirx_call_pure_extern: return external(text_arg(c, 0));
-    default: return {};
-  }
-}
-
-const Load* atomic_place(const Call* c) {
-  Atomic a = atomic_of(c);
-  return a ? place_of(c, a.first) : nullptr;
-}
 
 bool has_vector_add(const Arch& arch, const Buffer* b, int lanes, int64_t order) {
   if (order != 0 && order != 3) return false;  // red is relaxed or releases
@@ -258,7 +208,7 @@ bool has_vector_add(const Arch& arch, const Buffer* b, int lanes, int64_t order)
 Result<Generated> generate_atomic(const Arch& arch, const Call* c) {
   Atomic kind = atomic_of(c);
   std::string called = "'" + std::string(kind.first ? text_arg(c, 0) : c->name) + "'";
-  const Load* place = place_of(c, kind.first);
+  const Load* place = atomic_place(c);
   size_t order_at = kind.first + 1 + kind.values;
   if (!place || c->args.size() < order_at) return unsupported(arch, called + " has no address or no value");
   DataType t = place->buffer->dtype;

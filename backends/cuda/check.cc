@@ -4,15 +4,17 @@
 
 #include "backends/cuda/generated.h"
 #include "backends/cuda/intrinsics.h"
-#include "backends/cuda/lower.h"
 #include "emit/functions.h"
 #include "emit/names.h"
+#include "intrinsics/copy_calls.h"
+#include "intrinsics/fragments.h"
 #include "ir/rewriter.h"
 
 namespace kiln::cuda {
 namespace {
 
 using namespace ir;
+using namespace intrinsics;
 
 class Checker {
  public:
@@ -119,10 +121,7 @@ class Checker {
     fault(c->span, "codegen 'cuda' has no operator '" + std::string(c->name) + "'" + on + " for " + arch_.sm(), hint);
   }
 
-  static bool is_address(const Expr* e) {
-    auto* c = e->as<Call>();
-    return c && (c->op == Op::tirx_address_of || c->op == Op::tl_access_ptr) && !c->args.empty() && c->args[0]->as<Load>();
-  }
+  static bool is_address(const Expr* e) { return addressed_element(e); }
 
   void math(const Call* c, const MathFunction& f, size_t first) {
     if (c->args.size() != first + static_cast<size_t>(f.args)) {
@@ -276,11 +275,9 @@ class Checker {
       case Op::tl_ptx_cp_async:
       case Op::tirx_ptx_cp_async:
       case Op::tirx_s_tir__cp_async_raw: {
-        int64_t bytes = copied_bytes(c);
-        bool offsets = c->args.size() > 4 && c->op != Op::tl_ptx_cp_async;
-        bool whole = c->args.size() >= 3 && c->args.size() <= (offsets ? 6 : 4) && has_kinds(c, offsets ? "pvpvvv" : "ppvv");
+        AsyncCopy copy = async_copy_of(c);
         if (arch_.number < 80) return unsupported_call(c, "it needs sm_80 or newer");
-        if (!whole || (bytes != 4 && bytes != 8 && bytes != 16)) unsupported_call(c, "a copy is of 4, 8 or 16 bytes");
+        if (!copy.to || (copy.bytes != 4 && copy.bytes != 8 && copy.bytes != 16)) unsupported_call(c, "a copy is of 4, 8 or 16 bytes");
         return;
       }
       case Op::tl_set_max_nreg:

@@ -6,11 +6,13 @@
 #include "backends/cuda/intrinsics.h"
 #include "base/small_float.h"
 #include "emit/functions.h"
+#include "intrinsics/copy_calls.h"
 #include "ir/rewriter.h"
 
 namespace kiln::cuda {
 
 using namespace ir;
+using namespace intrinsics;
 using emit::CFamily;
 using emit::Prec;
 using emit::Text;
@@ -284,12 +286,11 @@ std::string evaluate(CFamily& p, const Evaluate& e) {
     case Op::tl_ptx_cp_async:
     case Op::tirx_ptx_cp_async:
     case Op::tirx_s_tir__cp_async_raw: {
-      bool offsets = c->args.size() >= 5;  // (to, offset), (from, offset), bytes; otherwise two addresses and a size; then a condition
-      size_t condition = offsets ? 5 : 3;
-      std::string to = offsets ? shared_place(p, p.str(c->args[0]), c->args[1]) : shared_place(p, c->args[0]);
-      std::string from = offsets ? at(p, *c, 2) : p.str(c->args[1]);
-      return "cp_async<" + std::to_string(copied_bytes(c)) + ">(" + to + ", " + from +
-             (c->args.size() > condition ? ", " + p.str(c->args[condition]) : "") + ");";
+      AsyncCopy copy = async_copy_of(c);
+      std::string to = copy.to_offset ? shared_place(p, p.str(copy.to), copy.to_offset) : shared_place(p, copy.to);
+      std::string from = copy.from_offset ? at(p, copy.from, copy.from_offset) : p.str(copy.from);
+      std::string condition = copy.condition ? ", " + p.str(copy.condition) : "";
+      return "cp_async<" + std::to_string(copy.bytes) + ">(" + to + ", " + from + condition + ");";
     }
     case Op::tl_initialize_tcgen05_descriptor:
     case Op::tl_initialize_wgmma_descriptor: {

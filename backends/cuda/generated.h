@@ -4,6 +4,8 @@
 #include <string>
 
 #include "backends/cuda/arch.h"
+#include "intrinsics/arguments.h"
+#include "intrinsics/atomic.h"
 #include "ir/ir.h"
 
 namespace kiln::cuda {
@@ -31,17 +33,6 @@ Result<Generated> generate_wmma(const Arch& arch, const ir::Call* c);
 Result<Generated> generate_reduction(const Arch& arch, const ir::Call* c);
 Result<Generated> generate_atomic(const Arch& arch, const ir::Call* c);
 
-// What an atomic operator or function of CUDA does: arguments are, from `first` on, an address, `values` values and perhaps an order, as
-// the number that C++ has for it (relaxed 0, ..., seq_cst 5).
-struct Atomic {
-  std::string_view op;             // "load", "store", "sum", "sub", "max", "min", "and", "or", "xor", "exch", "inc", "dec", "cas"; or none
-  std::string_view scope = "gpu";  // "cta", "gpu", "sys"
-  size_t first = 0, values = 1;
-  explicit operator bool() const { return !op.empty(); }
-};
-Atomic atomic_of(const ir::Call* c);
-// The element that it updates, or null.
-const ir::Load* atomic_place(const ir::Call* c);
 // Whether one instruction (red) adds `lanes` values to neighbouring elements in the order.
 bool has_vector_add(const Arch& arch, const ir::Buffer* b, int lanes, int64_t order);
 
@@ -50,29 +41,10 @@ std::string dtype_name(ir::DataType t);
 // `a` and `b` combined: "sum", "max", "min", "and", "or", "xor"; max and min with "_nan" pass NaN on. Empty where the dtype has it not.
 std::string combine(std::string_view op, ir::DataType t, const std::string& a, const std::string& b);
 
-// tl::AllReduce<...>::run and tl::CumSum2D<...>::run, which modules name as external functions.
-bool is_template_call(const ir::Call* c);
-
-// The text of argument i, or empty; its integer, or -1.
-std::string_view text_arg(const ir::Call* c, size_t i);
-int64_t int_arg(const ir::Call* c, size_t i);
-// Bytes that tl.ptx_cp_async copies: its argument 2 counts elements of the destination. -1 when the destination is no element's address.
-int64_t copied_bytes(const ir::Call* c);
 // "{%3, %4, %5}", inside a string literal, which it ends and begins anew after each 16.
 std::string registers(int first, int count);
 // `"+f"(d[0]), "+f"(d[1])`
 std::string operands(std::string_view constraint, std::string_view array, int count);
-// The number after `letter` in a shape as "m16n8k16"; 0 when there is none.
-int extent(std::string_view shape, char letter);
-// Whether the arguments are of these kinds, a letter each: s a text, v a number, p a pointer that is not a tensor map or a fragment (m: not
-// a fragment), a a barrier, ? a text or a number; a + at the end: ? from there on. What is beyond is a number.
-bool has_kinds(const ir::Call* c, std::string_view kinds);
-// Whether the call's annotation says that two blocks of a cluster work together.
-bool is_pair(const ir::Call* c);
 Error unsupported(const Arch& arch, const std::string& what, const std::string& hint = "");
-// PTX's name of an operand format ("fp16" and "float16": "f16"); empty when it has none.
-std::string ptx_type(std::string_view dtype);
-// Bits that an element takes as operand of a matrix instruction.
-int ptx_bits(std::string_view ptx_type);
 
 }  // namespace kiln::cuda

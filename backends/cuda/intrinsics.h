@@ -8,6 +8,7 @@
 
 #include "backends/cuda/arch.h"
 #include "emit/math_functions.h"
+#include "intrinsics/functions.h"
 #include "ir/ir.h"
 
 namespace kiln::cuda {
@@ -15,13 +16,8 @@ namespace kiln::cuda {
 using emit::math_function;
 using emit::MathFunction;
 
-// The one that a name stands for, in any width ("exp", "expf", "hexp", "__habs"), or null.
-const MathFunction* named_math_function(std::string_view extern_name);
 // Its name for float32 or float64; the hardware's approximation of a fast one.
 std::string spelling(const MathFunction& f, ir::DataType t);
-
-// Number of arguments of a built-in function that is called by its own name ("__expf"), or -1.
-int builtin_function(std::string_view name);
 
 // How an operator with effects is printed: as a call of a helper.
 struct HelperCall {

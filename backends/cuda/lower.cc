@@ -11,6 +11,7 @@ namespace kiln::cuda {
 namespace {
 
 using namespace ir;
+using namespace intrinsics;
 
 DataType unsigned_of(int bits) { return {TypeCode::kUInt, static_cast<uint8_t>(bits), 1}; }
 DataType signed_of(int bits) { return {TypeCode::kInt, static_cast<uint8_t>(bits), 1}; }

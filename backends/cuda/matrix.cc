@@ -5,6 +5,7 @@ namespace kiln::cuda {
 namespace {
 
 using namespace ir;
+using namespace intrinsics;
 
 // Forms of mma.sync, by PTX ISA, "Matrix multiply-accumulate operation using mma instruction".
 struct MmaForm {

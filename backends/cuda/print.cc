@@ -4,9 +4,12 @@
 
 #include "backends/cuda/check.h"
 #include "backends/cuda/dialect.h"
+#include "backends/cuda/generated.h"
 #include "backends/cuda/intrinsics.h"
 #include "backends/cuda/lower.h"
 #include "emit/functions.h"
+#include "intrinsics/fragments.h"
+#include "intrinsics/prepare.h"
 #include "ir/rewriter.h"
 #include "legalise/legalise.h"
 
@@ -77,7 +80,8 @@ class ModulePrinter {
         record(f, std::string(emit::name_of(f)));
         continue;  // its text is in the imported source
       }
-      const Function* prepared = prepare(arena_, lower_fragments(arena_, f), arch_);
+      auto vector_add = [&](const Buffer* b, int lanes, int64_t order) { return has_vector_add(arch_, b, lanes, order); };
+      const Function* prepared = intrinsics::prepare(arena_, intrinsics::lower_fragments(arena_, f), vector_add);
       const Function* plain = lower(arena_, legalise::legalise(arena_, prepared, features()));
       functions_.push_back(legalise::hoist_addresses(arena_, plain));
       parameters_[functions_.back()] = emit::parameters(plain);  // while it is seen which memory is written

@@ -7,6 +7,7 @@
 namespace kiln::cuda {
 
 using namespace ir;
+using namespace intrinsics;
 
 namespace {
 

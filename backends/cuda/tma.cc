@@ -5,6 +5,7 @@
 namespace kiln::cuda {
 
 using namespace ir;
+using namespace intrinsics;
 
 namespace {
 

@@ -4,6 +4,7 @@
 namespace kiln::cuda {
 
 using namespace ir;
+using namespace intrinsics;
 
 namespace {
 

@@ -1,8 +1,11 @@
-#include "backends/cuda/generated.h"
-#include "backends/cuda/lower.h"
+#include "intrinsics/prepare.h"
+
+#include "intrinsics/arguments.h"
+#include "intrinsics/atomic.h"
+#include "intrinsics/functions.h"
 #include "legalise/rewrite.h"
 
-namespace kiln::cuda {
+namespace kiln::intrinsics {
 namespace {
 
 using namespace ir;
@@ -43,7 +46,7 @@ int store_words(Op op) {
 
 class Preparation : public Rewriter {
  public:
-  Preparation(Arena& arena, const Arch& arch) : Rewriter(arena), arch_(arch) {}
+  Preparation(Arena& arena, const HasVectorAdd& has_vector_add) : Rewriter(arena), has_vector_add_(has_vector_add) {}
 
   const Expr* expr(const Expr* e) override {
     e = expr_children(e);
@@ -216,11 +219,11 @@ class Preparation : public Rewriter {
     return build.call(result, op, args, c->span);
   }
 
-  // One instruction where the architecture has it for the dtype, else an update of each element: CUDA promises no more.
+  // One operator where the target has it for the dtype, else an update of each element: CUDA promises no more.
   const Stmt* add_lanes(const Call* c) {
     auto* place = c->args[0]->as<Call>()->args[0]->as<Load>();
     std::vector<const Expr*> values = added(c, place->buffer->dtype.element());
-    if (has_vector_add(arch_, place->buffer, static_cast<int>(values.size()), c->args.size() > 2 ? int_arg(c, 2) : 0)) {
+    if (has_vector_add_(place->buffer, static_cast<int>(values.size()), c->args.size() > 2 ? int_arg(c, 2) : 0)) {
       values.insert(values.begin(), c->args[0]);
       if (c->args.size() > 2) values.push_back(c->args[2]);
       return build.evaluate(build.call(kHandle, c->op, values, c->span), c->span);
@@ -265,31 +268,14 @@ class Preparation : public Rewriter {
     return t.is_bool() ? build.cast(t, received) : reinterpret(t, build.cast(bits_of(t), received));
   }
 
-  const Arch& arch_;
+  const HasVectorAdd& has_vector_add_;
 };
 
 }  // namespace
 
-std::string ieee_function(const Call* c) {
-  std::string_view f32, f64;
-  switch (c->op) {
-    case Op::tl_ieee_add: f32 = "__fadd_", f64 = "__dadd_"; break;
-    case Op::tl_ieee_sub: f32 = "__fsub_", f64 = "__dsub_"; break;
-    case Op::tl_ieee_mul: f32 = "__fmul_", f64 = "__dmul_"; break;
-    case Op::tl_ieee_fdiv: f32 = "__fdiv_", f64 = "__ddiv_"; break;
-    case Op::tl_ieee_fmaf: f32 = "__fmaf_", f64 = "__fma_"; break;
-    case Op::tl_ieee_frcp: f32 = "__frcp_", f64 = "__drcp_"; break;
-    case Op::tl_ieee_fsqrt: f32 = "__fsqrt_", f64 = "__dsqrt_"; break;
-    case Op::tl_ieee_frsqrt: return c->dtype.bits == 64 ? "rsqrt" : "__frsqrt_rn";
-    default: return "";
-  }
-  auto* mode = c->args.empty() ? nullptr : c->args.back()->as<StringImm>();
-  return std::string(c->dtype.bits == 64 ? f64 : f32) + std::string(mode ? mode->value : "rn");
-}
-
-const Function* prepare(Arena& arena, const Function* f, const Arch& arch) {
-  Preparation pass(arena, arch);
+const Function* prepare(Arena& arena, const Function* f, const HasVectorAdd& has_vector_add) {
+  Preparation pass(arena, has_vector_add);
   return legalise::rewrite_body(arena, f, pass);
 }
 
-}  // namespace kiln::cuda
+}  // namespace kiln::intrinsics
