@@ -18,7 +18,7 @@ set_target_properties(kiln_sdk PROPERTIES EXPORT_NAME sdk)
 install(TARGETS kiln kiln_sdk EXPORT kiln LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS kiln_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(DIRECTORY include/kiln DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(DIRECTORY src/base src/ir src/target src/legalise src/emit src/intrinsics src/host_c src/runtime src/cache DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/kiln/sdk
+install(DIRECTORY src/base src/ir src/target src/legalise src/emit src/intrinsics src/check src/host_c src/runtime src/cache DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/kiln/sdk
   FILES_MATCHING PATTERN "*.h" PATTERN "ops.def")
 
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/kiln)
