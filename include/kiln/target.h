@@ -41,6 +41,8 @@ class Target {
   // The string attribute `name`, or `fallback`.
   std::string attr(std::string_view name, std::string_view fallback = "") const;
   bool has_key(std::string_view key) const;
+  // The same target with one more key, before the others; itself when it has the key.
+  Target with_key(std::string_view key) const;
   // DLPack's DLDeviceType of the devices that this target's code runs on; kDLExtDev (12) for kinds that only a backend knows.
   int device_type() const;
 

@@ -113,6 +113,7 @@ class Runner {
 
   void run() {
     driver::BuildOptions build{options_.target, options_.codegen, true};
+    build.key = device_.key;
     auto built = driver::build_file(case_.module, build);
     if (!built) return refused(built.error());
     out_.codegen = built->codegen;
@@ -516,12 +517,13 @@ Outcome run_case(const std::string& folder, const RunOptions& options) {
     auto allowed = allowed_device_codegens_for_target(*target);
     if (allowed && allowed->empty()) return skip("no device codegen here serves target kind '" + target->kind() + "'");
   }
-  const runtime::DeviceApi& own = registry::device_api_for(target ? target->kind() : "");
-  auto device = registry::find_device(options.device.value_or(own.name));
+  auto device = registry::find_device(options.device.value_or(target ? registry::device_api_for(*target).name : "cpu"));
   if (!device) {
     Error e = device.error();
     return skip(e.message + "; " + e.hint);
   }
+  if (target && !device->key.empty()) target = target->with_key(device->key);
+  const runtime::DeviceApi& own = target ? registry::device_api_for(*target) : runtime::cpu_device();
   if (device->api != &own) return skip("target kind '" + target->kind() + "' does not run on device " + device->api->name);
   Runner(*c, options, *device, out).run();
   return out;

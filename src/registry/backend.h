@@ -39,11 +39,13 @@ struct Needs {
   std::vector<std::string> libraries;  // names of shared libraries, looked up where the loader looks; with '/': paths
 };
 
-// manifest.json: {"name": "x", "kinds": ["x"], "description": "...", "library": "libx.so", "needs": {"commands": ["clang"]}}. One that is
-// not built in has either `library` or `python`. Relative paths start at the manifest's folder. All of it is untrusted text.
+// manifest.json: {"name": "x", "kinds": ["x"], "key": "y", "description": "...", "library": "libx.so", "needs": {"commands": ["clang"]}}.
+// One that is not built in has either `library` or `python`. Relative paths start at the manifest's folder. All of it is untrusted text.
 struct Manifest {
   std::string name, description;
   std::vector<std::string> kinds;
+  // Its codegens serve only targets with this key, so it is asked before the backends that serve a kind without one. Empty: none.
+  std::string key;
   std::string library;  // path of a shared library
   std::string python;   // module path
   Needs needs;

@@ -15,6 +15,14 @@ std::vector<const runtime::DeviceApi*> device_apis() {
   return apis;
 }
 
+// The key of the backend that brings the device.
+static std::string_view key_of(const runtime::DeviceApi* api) {
+  for (const Manifest& m : manifests()) {
+    if (m.builtin && m.builtin->device == api) return m.key;
+  }
+  return {};
+}
+
 Result<Device> find_device(std::string_view name) {
   size_t colon = name.find(':');
   std::string_view type = name.substr(0, colon);
@@ -29,7 +37,7 @@ Result<Device> find_device(std::string_view name) {
   for (const runtime::DeviceApi* api : device_apis()) {
     auto devices = api->list();
     size_t count = devices ? devices->size() : 0;
-    if (api->name == type && is_number && static_cast<size_t>(index) < count) return Device{api, index};
+    if (api->name == type && is_number && static_cast<size_t>(index) < count) return Device{api, index, key_of(api)};
     if (api->name == type && !devices) missing.message += ": " + devices.error().message, advice = "; " + devices.error().hint;
     for (size_t i = 0; i < count; ++i) {
       std::string number = api == &runtime::cpu_device() ? "" : ":" + std::to_string(i);
@@ -40,11 +48,15 @@ Result<Device> find_device(std::string_view name) {
   return missing;
 }
 
-const runtime::DeviceApi& device_api_for(std::string_view kind) {
+const runtime::DeviceApi& device_api_for(const Target& target) {
+  const runtime::DeviceApi* found = nullptr;
   for (const Manifest& m : manifests()) {
-    if (m.builtin && m.builtin->device && std::find(m.kinds.begin(), m.kinds.end(), kind) != m.kinds.end()) return *m.builtin->device;
+    bool serves = m.builtin && m.builtin->device && std::find(m.kinds.begin(), m.kinds.end(), target.kind()) != m.kinds.end();
+    if (!serves || (m.key.empty() ? found != nullptr : !target.has_key(m.key))) continue;
+    found = m.builtin->device;
+    if (!m.key.empty()) break;
   }
-  return runtime::cpu_device();
+  return found ? *found : runtime::cpu_device();
 }
 
 }  // namespace kiln::registry

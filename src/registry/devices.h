@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kiln/target.h"
 #include "runtime/device.h"
 
 namespace kiln::registry {
@@ -15,12 +16,13 @@ std::vector<const runtime::DeviceApi*> device_apis();
 struct Device {
   const runtime::DeviceApi* api = nullptr;
   int index = 0;
+  std::string_view key;  // that targets need for their code to run there: its backend's; empty: none
 };
 
 // "cpu", "cuda:1". A name without a number is the first device. What is not here is an error of code kInvalidArgument that lists what is.
 Result<Device> find_device(std::string_view name);
 
-// Where modules of a target kind run: the devices of the built-in backend that serves the kind, else the CPU.
-const runtime::DeviceApi& device_api_for(std::string_view kind);
+// Where a target's modules run: the devices of the built-in backend that serves its kind and key, else the CPU.
+const runtime::DeviceApi& device_api_for(const Target& target);
 
 }  // namespace kiln::registry

@@ -119,6 +119,8 @@ Result<Manifest> parse_manifest(std::string_view json, std::string_view place, s
   }
   if (!manifest.python.empty() && !manifest.library.empty()) reader.fail("a manifest has both a 'library' and a 'python' module");
   read_kinds(reader, manifest.kinds);
+  manifest.key = reader.text("key", kMaxPath);
+  if (!manifest.key.empty() && !is_name(manifest.key)) reader.fail("'key' of a manifest must be of letters, digits and _ - .");
   read_needs(reader, manifest.needs);
   if (claimed) *claimed = manifest.kinds;
   if (reader.fault) return *reader.fault;

@@ -163,8 +163,11 @@ static Registry& registry() {
   const std::vector<Manifest>& all = manifests();
   static Registry& instance = [&all]() -> Registry& {
     auto* r = new Registry;
-    for (const Manifest& manifest : all) {
-      for (const std::string& kind : manifest.kinds) add_lazy_locked(*r, *make_slot(*r, kind), manifest.name);
+    for (bool with_key : {true, false}) {  // the more special first: the first match of a target serves it
+      for (const Manifest& manifest : all) {
+        if (manifest.key.empty() == with_key) continue;
+        for (const std::string& kind : manifest.kinds) add_lazy_locked(*r, *make_slot(*r, kind), manifest.name);
+      }
     }
     return *r;
   }();

@@ -19,6 +19,13 @@ std::string Target::attr(std::string_view name, std::string_view fallback) const
 
 bool Target::has_key(std::string_view key) const { return std::find(keys().begin(), keys().end(), key) != keys().end(); }
 
+Target Target::with_key(std::string_view key) const {
+  if (has_key(key)) return *this;
+  auto data = std::make_shared<Data>(*data_);
+  data->keys.emplace(data->keys.begin(), key);
+  return Target(std::move(data));
+}
+
 int Target::device_type() const {
   constexpr int kExtDev = 12;
   auto it = attrs().find("target_device_type");
