@@ -155,7 +155,7 @@ bool cuda_operator(Report& report, const Call* c) {
     case Op::tirx_s_tir__cp_async_raw: {
       if (!enough_arguments(report, c)) return true;
       AsyncCopy copy = async_copy_of(c);
-      bool whole = copy.to && (copy.bytes == 4 || copy.bytes == 8 || copy.bytes == 16);
+      bool whole = copy.to.pointer && (copy.bytes == 4 || copy.bytes == 8 || copy.bytes == 16);
       if (!whole) report.unsupported(c, "a copy is of 4, 8 or 16 bytes");
       return true;
     }
