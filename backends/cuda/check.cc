@@ -39,12 +39,13 @@ class Checker {
     report_.fault(span, "codegen 'cuda' has no type for dtype '" + to_string(t) + "' of " + where + report_.on_arch());
   }
 
-  // A dtype that an element in memory, or in registers, can have. How bytes hold several elements is for a module to say, with bytes.
+  // A dtype that an element in memory, or in registers, can have. Elements of 4 bits share a byte; no element is a vector of them.
   void storage(const Buffer* b, SpanId span) {
     std::string name = "buffer '" + std::string(b->name) + "'";
     type(b->dtype, span, name);
-    if (b->dtype.bits >= 8 || b->dtype.is_void() || b->scope().starts_with("local")) return;
-    report_.fault(span, "codegen 'cuda' has no " + name + " of packed '" + to_string(b->dtype) + "' on " + arch_.sm(),
+    bool whole = b->dtype.bits >= 6 || b->dtype.is_void();  // float6 takes a byte each
+    if (whole || b->dtype.lanes == 1) return;
+    report_.fault(span, "codegen 'cuda' has no " + name + " of vectors '" + to_string(b->dtype) + "'" + report_.on_arch(),
                   "load bytes and reinterpret them");
   }
 

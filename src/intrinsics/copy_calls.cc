@@ -15,7 +15,8 @@ int64_t copied_bytes(const Call* c) {
   auto* place = address && !address->args.empty() ? address->args[0]->as<Load>() : nullptr;
   int64_t count = int_arg(c, 2);
   if (!place || count < 1 || count > 128) return -1;
-  return count * place->buffer->dtype.element_bytes() * std::max<int>(place->buffer->dtype.lanes, 1);
+  int64_t bits = count * place->buffer->dtype.bits * std::max<int>(place->buffer->dtype.lanes, 1);
+  return bits % 8 ? -1 : bits / 8;
 }
 
 }  // namespace
