@@ -1,7 +1,8 @@
 // Byte i holds element 2i in its lower half and element 2i + 1 in the upper one.
+#include "intrinsics/packed.h"
+
 #include <map>
 
-#include "intrinsics/packed.h"
 #include "legalise/legalise.h"
 #include "legalise/rewrite.h"
 
