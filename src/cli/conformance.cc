@@ -27,7 +27,7 @@ struct Choice {
 
 // Whether a device, by its name, runs a target's code.
 bool runs_on(const std::string& device, const Target& t) {
-  const runtime::DeviceApi& own = registry::device_api_for(t.kind());
+  const runtime::DeviceApi& own = registry::device_api_for(t);
   if (std::string_view(device).substr(0, device.find(':')) != own.name) return false;
   // DLPack's kDLCPU, and kDLExtDev: kinds that only a backend knows are tried on this machine's memory.
   return &own != &runtime::cpu_device() || t.device_type() == 1 || t.device_type() == 12;
