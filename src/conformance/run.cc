@@ -1,6 +1,5 @@
 #include "conformance/run.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
@@ -14,6 +13,7 @@
 #include <exception>
 #include <optional>
 
+#include "base/fork_worker.h"
 #include "base/write_all.h"
 #include "cache/cache.h"
 #include "conformance/launch.h"
@@ -182,27 +182,13 @@ class Pool {
   void start() {
     Batch batch = std::move(batches_.front());
     batches_.pop_front();
-    int fds[2];
-    pid_t pid = -1;
-    if (pipe2(fds, O_CLOEXEC) == 0) {
-      std::fflush(stdout);  // else a child writes it once more
-      pid = fork();
-      if (pid == 0) {
-        close(fds[0]);
-        dup2(STDERR_FILENO, STDOUT_FILENO);  // what a kernel prints is no result of ours
-        work(fds[1], batch, cells_, options_);
-        std::fflush(stdout);
-        _exit(0);  // no exit handlers: they belong to the parent
-      }
-      close(fds[1]);
-      if (pid < 0) close(fds[0]);
-    }
-    if (pid < 0) {
+    ForkedWorker worker = fork_worker([&](int fd) { work(fd, batch, cells_, options_); });
+    if (worker.pid < 0) {
       for (size_t i : batch.cells) set(i, failed("cannot start a process for the cell"));
       return;
     }
     auto limit = std::chrono::milliseconds(static_cast<int64_t>(options_.timeout_seconds * 1000));
-    children_.push_back({pid, fds[0], std::move(batch), {}, Clock::now() + limit});
+    children_.push_back({worker.pid, worker.fd, std::move(batch), {}, Clock::now() + limit});
   }
 
   void wait() {
