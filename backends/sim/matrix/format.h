@@ -1,6 +1,7 @@
 // Element formats of the matrix instructions, named as PTX spells them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -36,10 +37,11 @@ std::string_view name_of(Format f);
 Format format_named(std::string_view name);
 bool is_integer(Format f);  // s8, u8, s4, u4, b1 and s32
 
-// Decodes `count` elements in consecutive bits from `from`, which b1 cannot.
-// `bits`: width of the container of an element, when wider than the format itself; its upper bits are ignored.
-// In containers of 8 bits, e2m1 is in bits 2 to 5 (PTX ISA 9.0, 9.7.14.5.12), the others are in the low bits.
-void decode(Format f, int bits, const std::byte* from, int count, float* to);
-void decode(Format f, const std::byte* from, int count, int32_t* to);
+// Decodes `count` elements that lie packed from `from` on, low bits first: floating formats of up to 32 bits, and
+// integers of up to 8 bits (b1 to 0 and 1; negative ones modulo 2^32). `count` is a multiple of 8.
+void decode(Format f, const std::byte* from, int count, float* to);
+void decode(Format f, const std::byte* from, int count, uint32_t* to);
+// Decodes elements of 8 bits or fewer from a byte each, where they begin at bit `shift`; higher bits are ignored.
+void decode_bytes(Format f, int shift, const std::byte* from, int count, float* to);
 
 }  // namespace kiln::sim

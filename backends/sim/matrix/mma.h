@@ -30,6 +30,7 @@ struct Mma {
   // Registers of a lane: 32-bit ones, float64 ones for f64.
   int registers_a() const;
   int registers_b() const;
+  int registers_c() const;
   int registers_d() const;
 };
 

@@ -1,0 +1,219 @@
+#include "backends/sim/matrix/dense.h"
+
+#include <cstring>
+
+#include "base/small_float.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace kiln::sim {
+namespace {
+
+// Vectors of 16 and 8 elements: the compiler splits them where the machine's are shorter.
+using Floats16 = float __attribute__((vector_size(64)));
+using Floats8 = float __attribute__((vector_size(32)));
+using Words16 = uint32_t __attribute__((vector_size(64)));
+using Words8 = uint32_t __attribute__((vector_size(32)));
+
+// One block of d, which stays in registers while k runs. Inlined into functions of each instruction set, so the vectors are never passed.
+template <class V, int kRows, int kVectors, class T>
+[[gnu::always_inline]] inline void block(T* d, int ldd, const T* a, int lda, const T* b, int ldb, int k) {
+  constexpr int kWidth = sizeof(V) / sizeof(T);
+  V sum[kRows][kVectors];
+#pragma GCC unroll 8
+  for (int i = 0; i < kRows; ++i) {
+#pragma GCC unroll 8
+    for (int j = 0; j < kVectors; ++j) std::memcpy(&sum[i][j], d + i * ldd + j * kWidth, sizeof(V));
+  }
+  for (int l = 0; l < k; ++l) {
+    V row[kVectors];
+#pragma GCC unroll 8
+    for (int j = 0; j < kVectors; ++j) std::memcpy(&row[j], b + l * ldb + j * kWidth, sizeof(V));
+#pragma GCC unroll 8
+    for (int i = 0; i < kRows; ++i) {
+#pragma GCC unroll 8
+      for (int j = 0; j < kVectors; ++j) sum[i][j] += a[i * lda + l] * row[j];
+    }
+  }
+#pragma GCC unroll 8
+  for (int i = 0; i < kRows; ++i) {
+#pragma GCC unroll 8
+    for (int j = 0; j < kVectors; ++j) std::memcpy(d + i * ldd + j * kWidth, &sum[i][j], sizeof(V));
+  }
+}
+
+// kRows x 32 columns are what fits in the registers.
+template <class V16, class V8, int kRows, class T>
+[[gnu::always_inline]] inline void product(T* d, int ldd, const T* a, int lda, const T* b, int ldb, int m, int n, int k) {
+  int j = 0;
+  for (; j + 32 <= n; j += 32) {
+    for (int i = 0; i < m; i += kRows) block<V16, kRows, 2>(d + i * ldd + j, ldd, a + i * lda, lda, b + j, ldb, k);
+  }
+  for (; j < n; j += 8) {
+    for (int i = 0; i < m; i += 8) block<V8, 8, 1>(d + i * ldd + j, ldd, a + i * lda, lda, b + j, ldb, k);
+  }
+}
+
+// Exact for every float16: the exponent is moved by a multiplication, which also normalises what was subnormal.
+void decode_f16(const void* from, float* to, int count) {
+  for (int i = 0; i < count; ++i) {
+    uint16_t half;
+    std::memcpy(&half, static_cast<const std::byte*>(from) + 2 * i, 2);
+    uint32_t bits = (half & 0x7FFFu) << 13;
+    float value;
+    std::memcpy(&value, &bits, 4);
+    value *= 0x1p112F;
+    std::memcpy(&bits, &value, 4);
+    if ((half & 0x7C00) == 0x7C00) bits |= 0x7F800000;
+    bits |= (half & 0x8000u) << 16;
+    std::memcpy(to + i, &bits, 4);
+  }
+}
+
+void decode_bf16(const void* from, float* to, int count) {
+  for (int i = 0; i < count; ++i) {
+    uint16_t half;
+    std::memcpy(&half, static_cast<const std::byte*>(from) + 2 * i, 2);
+    uint32_t bits = uint32_t{half} << 16;
+    std::memcpy(to + i, &bits, 4);
+  }
+}
+
+void decode_s8(const void* from, uint32_t* to, int count) {
+  for (int i = 0; i < count; ++i) to[i] = static_cast<uint32_t>(static_cast<const int8_t*>(from)[i]);
+}
+void decode_u8(const void* from, uint32_t* to, int count) {
+  for (int i = 0; i < count; ++i) to[i] = static_cast<const uint8_t*>(from)[i];
+}
+
+void encode_f16(const float* from, void* to, int count) {
+  for (int i = 0; i < count; ++i) {
+    auto half = static_cast<uint16_t>(encode_float(ir::kFloat16, static_cast<double>(from[i])));
+    std::memcpy(static_cast<std::byte*>(to) + 2 * i, &half, 2);
+  }
+}
+
+void transpose(const uint32_t* from, int ldf, uint32_t* to, int ldt) {
+  for (int i = 0; i < 8; ++i) {
+    for (int j = 0; j < 8; ++j) to[j * ldt + i] = from[i * ldf + j];
+  }
+}
+
+constexpr Dense kPortable = {
+    product<Floats16, Floats8, 2, float>,
+    product<Words16, Words8, 2, uint32_t>,
+    decode_f16,
+    decode_bf16,
+    decode_s8,
+    decode_u8,
+    encode_f16,
+    transpose,
+};
+
+#if defined(__x86_64__)
+
+#define KILN_AVX2 __attribute__((target("avx2,fma,f16c")))
+#define KILN_AVX512 __attribute__((target("avx512f,avx512vl,avx512bw,avx512dq,avx2,fma,f16c")))
+
+KILN_AVX2 void multiply_avx2(float* d, int ldd, const float* a, int lda, const float* b, int ldb, int m, int n, int k) {
+  product<Floats16, Floats8, 2>(d, ldd, a, lda, b, ldb, m, n, k);
+}
+KILN_AVX2 void multiply_int_avx2(uint32_t* d, int ldd, const uint32_t* a, int lda, const uint32_t* b, int ldb, int m, int n, int k) {
+  product<Words16, Words8, 2>(d, ldd, a, lda, b, ldb, m, n, k);
+}
+KILN_AVX512 void multiply_avx512(float* d, int ldd, const float* a, int lda, const float* b, int ldb, int m, int n, int k) {
+  product<Floats16, Floats8, 8>(d, ldd, a, lda, b, ldb, m, n, k);
+}
+KILN_AVX512 void multiply_int_avx512(uint32_t* d, int ldd, const uint32_t* a, int lda, const uint32_t* b, int ldb, int m, int n, int k) {
+  product<Words16, Words8, 8>(d, ldd, a, lda, b, ldb, m, n, k);
+}
+
+KILN_AVX2 void decode_f16_f16c(const void* from, float* to, int count) {
+  for (int i = 0; i < count; i += 8) {
+    __m128i halves = _mm_loadu_si128(reinterpret_cast<const __m128i*>(static_cast<const std::byte*>(from) + 2 * i));
+    _mm256_storeu_ps(to + i, _mm256_cvtph_ps(halves));
+  }
+}
+
+KILN_AVX2 void decode_bf16_avx2(const void* from, float* to, int count) {
+  for (int i = 0; i < count; i += 8) {
+    __m128i halves = _mm_loadu_si128(reinterpret_cast<const __m128i*>(static_cast<const std::byte*>(from) + 2 * i));
+    _mm256_storeu_ps(to + i, _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(halves), 16)));
+  }
+}
+KILN_AVX2 void decode_s8_avx2(const void* from, uint32_t* to, int count) {
+  for (int i = 0; i < count; i += 8) {
+    __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(static_cast<const std::byte*>(from) + i));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + i), _mm256_cvtepi8_epi32(bytes));
+  }
+}
+KILN_AVX2 void decode_u8_avx2(const void* from, uint32_t* to, int count) {
+  for (int i = 0; i < count; i += 8) {
+    __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(static_cast<const std::byte*>(from) + i));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + i), _mm256_cvtepu8_epi32(bytes));
+  }
+}
+KILN_AVX2 void encode_f16_f16c(const float* from, void* to, int count) {
+  for (int i = 0; i < count; i += 8) {
+    __m128i halves = _mm256_cvtps_ph(_mm256_loadu_ps(from + i), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(static_cast<std::byte*>(to) + 2 * i), halves);
+  }
+}
+
+// Words, then pairs, then fours change places.
+KILN_AVX2 void transpose_avx2(const uint32_t* from, int ldf, uint32_t* to, int ldt) {
+  __m256 r[8], s[8];
+  for (int i = 0; i < 8; ++i) r[i] = _mm256_loadu_ps(reinterpret_cast<const float*>(from + i * ldf));
+  for (int i = 0; i < 8; i += 2) {
+    s[i] = _mm256_unpacklo_ps(r[i], r[i + 1]);
+    s[i + 1] = _mm256_unpackhi_ps(r[i], r[i + 1]);
+  }
+  for (int i = 0; i < 8; i += 4) {
+    r[i] = _mm256_shuffle_ps(s[i], s[i + 2], 0x44);
+    r[i + 1] = _mm256_shuffle_ps(s[i], s[i + 2], 0xEE);
+    r[i + 2] = _mm256_shuffle_ps(s[i + 1], s[i + 3], 0x44);
+    r[i + 3] = _mm256_shuffle_ps(s[i + 1], s[i + 3], 0xEE);
+  }
+  for (int i = 0; i < 4; ++i) {
+    _mm256_storeu_ps(reinterpret_cast<float*>(to + i * ldt), _mm256_permute2f128_ps(r[i], r[i + 4], 0x20));
+    _mm256_storeu_ps(reinterpret_cast<float*>(to + (i + 4) * ldt), _mm256_permute2f128_ps(r[i], r[i + 4], 0x31));
+  }
+}
+
+#undef KILN_AVX2
+#undef KILN_AVX512
+
+constexpr Dense kAvx2 = {
+    multiply_avx2, multiply_int_avx2, decode_f16_f16c, decode_bf16_avx2, decode_s8_avx2, decode_u8_avx2, encode_f16_f16c, transpose_avx2,
+};
+constexpr Dense kAvx512 = {
+    multiply_avx512, multiply_int_avx512, decode_f16_f16c, decode_bf16_avx2,
+    decode_s8_avx2,  decode_u8_avx2,      encode_f16_f16c, transpose_avx2,
+};
+
+const Dense& choose() {
+  bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
+  if (!avx2) return kPortable;
+  bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
+                __builtin_cpu_supports("avx512dq");
+  return avx512 ? kAvx512 : kAvx2;
+}
+
+#else
+
+const Dense& choose() { return kPortable; }
+
+#endif
+
+}  // namespace
+
+const Dense& dense() {
+  static const Dense& chosen = choose();
+  return chosen;
+}
+
+const Dense& portable_dense() { return kPortable; }
+
+}  // namespace kiln::sim
