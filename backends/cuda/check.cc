@@ -2,8 +2,8 @@
 
 #include "backends/cuda/generated.h"
 #include "backends/cuda/intrinsics.h"
-#include "check/cuda.h"
 #include "check/operators.h"
+#include "check/simt.h"
 #include "emit/functions.h"
 #include "emit/names.h"
 #include "intrinsics/fragments.h"
@@ -39,25 +39,26 @@ class Checker {
     report_.fault(span, "codegen 'cuda' has no type for dtype '" + to_string(t) + "' of " + where + report_.on_arch());
   }
 
-  // A dtype that an element in memory, or in registers, can have. How bytes hold several elements is for a module to say, with bytes.
+  // A dtype that an element in memory, or in registers, can have. Elements of 4 bits share a byte; no element is a vector of them.
   void storage(const Buffer* b, SpanId span) {
     std::string name = "buffer '" + std::string(b->name) + "'";
     type(b->dtype, span, name);
-    if (b->dtype.bits >= 8 || b->dtype.is_void() || b->scope().starts_with("local")) return;
-    report_.fault(span, "codegen 'cuda' has no " + name + " of packed '" + to_string(b->dtype) + "' on " + arch_.sm(),
+    bool whole = b->dtype.bits >= 6 || b->dtype.is_void();  // float6 takes a byte each
+    if (whole || b->dtype.lanes == 1) return;
+    report_.fault(span, "codegen 'cuda' has no " + name + " of vectors '" + to_string(b->dtype) + "'" + report_.on_arch(),
                   "load bytes and reinterpret them");
   }
 
   void stmt(const Stmt* s) {
     if (auto* a = s->as<AllocBuffer>()) {
       storage(a->buffer, a->span);
-      kiln::check::cuda_allocation(report_, a, dynamic_);
+      kiln::check::simt_allocation(report_, a, dynamic_);
     }
     if (auto* st = s->as<Store>()) storage(st->buffer, s->span);
-    if (auto* t = s->as<ThreadExtent>()) kiln::check::cuda_thread_index(report_, t->tag, s->span);
+    if (auto* t = s->as<ThreadExtent>()) kiln::check::simt_thread_index(report_, t->tag, s->span);
     auto* f = s->as<For>();
-    if (f && f->for_kind == ForKind::kThreadBinding) kiln::check::cuda_thread_index(report_, f->thread_tag, s->span);
-    if (auto* a = s->as<Attr>(); a && a->key == "threadblock_swizzle_pattern") kiln::check::cuda_swizzle(report_, a);
+    if (f && f->for_kind == ForKind::kThreadBinding) kiln::check::simt_thread_index(report_, f->thread_tag, s->span);
+    if (auto* a = s->as<Attr>(); a && a->key == "threadblock_swizzle_pattern") kiln::check::simt_swizzle(report_, a);
   }
 
   void expr(const Expr* e) {
@@ -70,7 +71,7 @@ class Checker {
   void external(const Call* c) {
     std::string text(text_arg(c, 0));
     if (text.empty()) return report_.fault(c->span, "'" + std::string(c->name) + "' has no function name");
-    if (kiln::check::cuda_function(report_, c, text)) return;
+    if (kiln::check::simt_function(report_, c, text)) return;
     if (!emit::is_identifier(text)) return report_.fault(c->span, "external function '" + text + "' is not known on " + arch_.sm());
     if (!has_source_) {
       return report_.fault(c->span, "external function '" + text + "' is not one of CUDA's and the module brings no source",
@@ -109,7 +110,7 @@ class Checker {
 
   // An update of several elements is checked as that of one.
   void vector_add(const Call* c) {
-    kiln::check::cuda_operator(report_, c);
+    kiln::check::simt_operator(report_, c);
     if (report_.failed()) return;
     Call one = *c;
     one.op = Op::tl_atomic_add_elem_op;
@@ -152,7 +153,7 @@ class Checker {
     if (const HelperCall* h = helper_call(c->op)) return helper(c, *h);
     if (c->op == Op::tirx_call_extern || c->op == Op::tirx_call_pure_extern) return external(c);
     architecture(c);
-    if (!kiln::check::common_operator(report_, c) && !kiln::check::cuda_operator(report_, c)) report_.unsupported(c);
+    if (!kiln::check::common_operator(report_, c) && !kiln::check::simt_operator(report_, c)) report_.unsupported(c);
   }
 
   kiln::check::Report report_;

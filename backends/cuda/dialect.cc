@@ -7,6 +7,7 @@
 #include "base/small_float.h"
 #include "emit/functions.h"
 #include "intrinsics/copy_calls.h"
+#include "intrinsics/matrix_calls.h"
 #include "ir/rewriter.h"
 
 namespace kiln::cuda {
@@ -133,17 +134,20 @@ std::string at(CFamily& p, const Expr* pointer, const Expr* index) {
   auto* offset = index->as<IntImm>();
   return offset && offset->value == 0 ? base : "&" + base + "[" + p.str(index) + "]";
 }
-std::string at(CFamily& p, const Call& c, size_t i) { return at(p, c.args[i], c.args[i + 1]); }
+std::string at(CFamily& p, const Operand& o) { return o.offset ? at(p, o.pointer, o.offset) : p.str(o.pointer); }
 // The same where the offset counts elements of half a byte.
-std::string packed(CFamily& p, const Call& c, size_t i, std::string_view format) {
-  auto* offset = c.args[i + 1]->as<IntImm>();
-  if ((format != "int4" && format != "uint4") || (offset && offset->value == 0)) return at(p, c, i);
-  return "(const char*)" + p.str(c.args[i], Prec::kUnary) + " + " + p.str(c.args[i + 1], Prec::kMul) + " / 2";
+std::string packed(CFamily& p, const Operand& o, bool halves) {
+  auto* offset = o.offset->as<IntImm>();
+  if (!halves || (offset && offset->value == 0)) return at(p, o);
+  return "(const char*)" + p.str(o.pointer, Prec::kUnary) + " + " + p.str(o.offset, Prec::kMul) + " / 2";
 }
-std::string descriptor(CFamily& p, const Call& c, size_t i) {
-  auto* offset = c.args[i + 1]->as<IntImm>();
-  std::string base = p.str(c.args[i], Prec::kPostfix) + "[0]";
-  return offset && offset->value == 0 ? base : base + " + " + p.str(c.args[i + 1], Prec::kMul);
+std::string shared_place(CFamily& p, const Operand& o) {
+  return o.offset ? shared_place(p, p.str(o.pointer), o.offset) : shared_place(p, o.pointer);
+}
+std::string descriptor(CFamily& p, const Operand& o) {
+  auto* offset = o.offset->as<IntImm>();
+  std::string base = p.str(o.pointer, Prec::kPostfix) + "[0]";
+  return offset && offset->value == 0 ? base : base + " + " + p.str(o.offset, Prec::kMul);
 }
 
 std::string joined(const std::vector<std::string>& list) {
@@ -153,31 +157,30 @@ std::string joined(const std::vector<std::string>& list) {
 }
 
 // The descriptor of shared memory that is so many bytes further on.
-std::string later_descriptor(CFamily& p, const Call& c, size_t i) {
-  auto* offset = c.args[i + 1]->as<IntImm>();
-  std::string base = p.str(c.args[i], Prec::kPostfix) + "[0]";
-  return offset && offset->value == 0 ? base : base + " + (" + p.str(c.args[i + 1], Prec::kAdd) + " >> 4)";
+std::string later_descriptor(CFamily& p, const Operand& o) {
+  auto* offset = o.offset->as<IntImm>();
+  std::string base = p.str(o.pointer, Prec::kPostfix) + "[0]";
+  return offset && offset->value == 0 ? base : base + " + (" + p.str(o.offset, Prec::kAdd) + " >> 4)";
+}
+
+// An address in tensor memory: a word in memory that holds it, and a column that is added.
+std::string tensor_address(CFamily& p, const Operand& o) {
+  auto* column = o.offset->as<IntImm>();
+  auto known = p.pointees.find(o.pointer->as<Var>());
+  bool plain = known != p.pointees.end() && known->second == kUInt32;
+  std::string base = plain ? p.str(o.pointer, Prec::kPostfix) + "[0]" : "*(unsigned*)" + p.str(o.pointer, Prec::kUnary);
+  return column && column->value == 0 ? base : base + " + " + p.str(o.offset, Prec::kMul);
 }
 
 std::string tcgen05_args(CFamily& p, const Call& c) {
-  auto word = [&](size_t i) {
-    auto* column = c.args[i + 1]->as<IntImm>();
-    auto known = p.pointees.find(c.args[i]->as<Var>());
-    bool plain = known != p.pointees.end() && known->second == kUInt32;
-    std::string base = plain ? p.str(c.args[i], Prec::kPostfix) + "[0]" : "*(unsigned*)" + p.str(c.args[i], Prec::kUnary);
-    return column && column->value == 0 ? base : base + " + " + p.str(c.args[i + 1], Prec::kMul);
-  };
+  if (std::optional<Tcgen05MmaCall> m = tcgen05_mma_call(&c)) {
+    std::string a = m->ts ? tensor_address(p, m->a) : later_descriptor(p, m->a);
+    std::string text = joined({tensor_address(p, m->d), a, later_descriptor(p, m->b), p.str(m->instruction), p.str(m->keep)});
+    if (m->is_scaled) text += ", " + tensor_address(p, m->scale_a) + ", " + tensor_address(p, m->scale_b);
+    return text + (m->masks.empty() ? "" : ", " + p.args(m->masks));
+  }
   switch (c.op) {
-    case Op::tl_ptx_tcgen05_mma_ss:
-    case Op::tl_ptx_tcgen05_mma_ts: {
-      bool masked = false;
-      for (size_t i = 9; i < 13; ++i) masked |= int_arg(&c, i) != 0;
-      std::string a = c.op == Op::tl_ptx_tcgen05_mma_ss ? later_descriptor(p, c, 1) : word(1);
-      return joined({word(5), a, later_descriptor(p, c, 3), p.args(c.args.first(masked ? 13 : 9), 7)});
-    }
-    case Op::tl_ptx_tcgen05_mma_blockscaled_ss:
-      return joined({word(5), later_descriptor(p, c, 1), later_descriptor(p, c, 3), p.str(c.args[7]), p.str(c.args[8]), word(9), word(11)});
-    case Op::tl_ptx_tcgen05_cp_warpx4: return joined({p.str(c.args[0]), word(1)});
+    case Op::tl_ptx_tcgen05_cp_warpx4: return joined({p.str(c.args[0]), tensor_address(p, {c.args[1], c.args[2]})});
     case Op::tl_tcgen05_ld:
     case Op::tl_tcgen05_st: {
       auto* column = c.args[4]->as<IntImm>();
@@ -202,41 +205,48 @@ std::string wmma_args(CFamily& p, const Call& c) {
   }
 }
 
+std::string matrix_args(CFamily& p, const Call& c) {
+  if (std::optional<MatrixMoveCall> m = matrix_move_call(&c)) {
+    return m->to.pointer ? joined({at(p, m->to), shared_place(p, m->row)}) : joined({shared_place(p, m->row), p.args(m->from)});
+  }
+  std::optional<MmaCall> m = mma_call(&c);
+  bool halves = m->is_scaled() && m->shape == "m16n8k64";
+  bool halves_a = halves || m->type_a == "s4" || m->type_a == "u4", halves_b = halves || m->type_b == "s4" || m->type_b == "u4";
+  std::string text = joined({at(p, m->d), packed(p, m->a, halves_a), packed(p, m->b, halves_b)});
+  if (m->is_sparse()) text += ", " + at(p, m->metadata);
+  for (const Expr* e : {m->scale_a, m->scale_b, m->byte_a, m->thread_a, m->byte_b, m->thread_b}) {
+    if (e) text += ", " + p.str(e);
+  }
+  return text;
+}
+
+std::string wgmma_args(CFamily& p, const WgmmaCall& w) {
+  std::string text = joined({at(p, w.d), w.ss ? descriptor(p, w.a) : at(p, w.a), descriptor(p, w.b), p.str(w.keep)});
+  return text + (w.is_sparse ? ", " + at(p, w.metadata) : "");
+}
+
+std::string tensor_copy_args(CFamily& p, const TensorCopy& t) {
+  std::string text = address(p, t.map) + (t.barrier ? ", " + address(p, t.barrier) : "") + ", " + p.str(t.shared);
+  if (t.blocks) text += ", " + p.str(t.blocks);
+  return text + ", " + p.args(t.coordinates) + (t.offsets.empty() ? "" : ", " + p.args(t.offsets));
+}
+
 std::string generated_args(CFamily& p, const Call& c) {
-  size_t n = c.args.size();
   if (Atomic a = atomic_of(&c)) return p.args(c.args.first(a.first + 1 + a.values), a.first);
   Generator family = generator_of(&c);
   if (family == generate_wmma) return wmma_args(p, c);
   if (family == generate_tcgen05) return tcgen05_args(p, c);
+  if (family == generate_matrix) return matrix_args(p, c);
+  if (family == generate_wgmma) return wgmma_args(p, *wgmma_call(&c));
+  if (std::optional<TensorCopy> t = tensor_copy_call(&c)) return tensor_copy_args(p, *t);
+  if (std::optional<BulkCopy> b = bulk_copy_call(&c)) {
+    return b->is_store ? joined({address(p, b->global), p.str(b->shared), p.str(b->bytes)})
+                       : joined({p.str(b->shared), p.str(b->global), address(p, b->barrier), p.str(b->bytes)});
+  }
   switch (c.op) {
-    case Op::tirx_ptx_mma:
-    case Op::tl_ptx_mma_sm70: return joined({at(p, c, 10), packed(p, c, 6, text_arg(&c, 3)), packed(p, c, 8, text_arg(&c, 4))});
-    case Op::tirx_ptx_mma_sp:
-      return joined({at(p, c, 10), packed(p, c, 6, text_arg(&c, 3)), packed(p, c, 8, text_arg(&c, 4)), at(p, c, 12)});
-    case Op::tl_ptx_mma_block_scale: {
-      bool halves = text_arg(&c, 1) == "m16n8k64";
-      std::string_view format = halves ? "int4" : "";
-      return joined({at(p, c, 13), packed(p, c, 9, format), packed(p, c, 11, format), p.args(c.args, 15)});
-    }
-    case Op::tirx_ptx_ldmatrix: return joined({at(p, c, 3), shared_place(p, p.str(c.args[5]), c.args[6])});
-    case Op::tl_ptx_wgmma_sp_ss: return joined({at(p, c, 13), descriptor(p, c, 6), descriptor(p, c, 11), p.str(c.args[15]), at(p, c, 8)});
-    case Op::tl_ptx_wgmma_sp_rs: return joined({at(p, c, 12), at(p, c, 5), descriptor(p, c, 10), p.str(c.args[14]), at(p, c, 7)});
-    case Op::tl_ptx_ldmatrix: return joined({p.str(c.args[3]), shared_place(p, c.args[2])});
-    case Op::tl_ptx_stmatrix: return joined({shared_place(p, c.args[2]), p.args(c.args.first(static_cast<size_t>(3 + int_arg(&c, 1))), 3)});
-    case Op::tl_ptx_wgmma_ss: return joined({at(p, c, 10), descriptor(p, c, 6), descriptor(p, c, 8), p.str(c.args[12])});
-    case Op::tl_ptx_wgmma_rs: return joined({at(p, c, 9), at(p, c, 5), descriptor(p, c, 7), p.str(c.args[11])});
-    case Op::tl_tma_load:
-    case Op::tl_tma_load_multicast:
-    case Op::tl_tma_load_gather4:
-    case Op::tl_tma_load_im2col: {
-      if (!c.args[0]->as<Var>()) return joined({p.str(c.args[0]), p.str(c.args[1]), address(p, c.args[2]), p.str(c.args[3])});
-      return joined({address(p, c.args[0]), address(p, c.args[1]), p.args(c.args.first(n - 1), 2)});
-    }
-    case Op::tl_tma_store_scatter4: return joined({address(p, c.args[0]), p.args(c.args.first(n - 1), 1)});
     case Op::tl_tma_store_cluster: return joined({p.args(c.args.first(4)), address(p, c.args[4])});
     case Op::tl_ptx_cluster_store: return joined({at(p, c.args[0], c.args[3]), p.str(c.args[1]), p.str(c.args[2])});
     case Op::tl_ptx_st_bulk_shared: return p.args(c.args.first(2));
-    case Op::tl_tma_store: return joined({address(p, c.args[0]), p.args(c.args.first(c.args[0]->as<Var>() ? n - 2 : 3), 1)});
     case Op::tirx_call_extern:
     case Op::tirx_call_pure_extern: return p.args(c.args, 1);
     case Op::tl_warp_reduce_sum:
@@ -287,10 +297,8 @@ std::string evaluate(CFamily& p, const Evaluate& e) {
     case Op::tirx_ptx_cp_async:
     case Op::tirx_s_tir__cp_async_raw: {
       AsyncCopy copy = async_copy_of(c);
-      std::string to = copy.to_offset ? shared_place(p, p.str(copy.to), copy.to_offset) : shared_place(p, copy.to);
-      std::string from = copy.from_offset ? at(p, copy.from, copy.from_offset) : p.str(copy.from);
       std::string condition = copy.condition ? ", " + p.str(copy.condition) : "";
-      return "cp_async<" + std::to_string(copy.bytes) + ">(" + to + ", " + from + condition + ");";
+      return "cp_async<" + std::to_string(copy.bytes) + ">(" + shared_place(p, copy.to) + ", " + at(p, copy.from) + condition + ");";
     }
     case Op::tl_initialize_tcgen05_descriptor:
     case Op::tl_initialize_wgmma_descriptor: {
@@ -298,7 +306,7 @@ std::string evaluate(CFamily& p, const Evaluate& e) {
       bool tcgen05 = c->op == Op::tl_initialize_tcgen05_descriptor;
       return p.element(l->buffer, l->indices[0]) + " = " + (tcgen05 ? "tcgen05" : "wgmma") + "_descriptor(" + p.args(c->args, 1) + ");";
     }
-    case Op::tl_warpgroup_fence_operand: return "fence_registers(" + at(p, *c, 1) + ", " + p.str(c->args[3]) + ");";
+    case Op::tl_warpgroup_fence_operand: return "fence_registers(" + at(p, {c->args[1], c->args[2]}) + ", " + p.str(c->args[3]) + ");";
     default: break;
   }
   if (generator_of(c) || helper_call(c->op)) return p.str(e.value) + ";";

@@ -138,6 +138,8 @@ const std::vector<Helper>& helpers() {
       {"fail", device::assert, {"fail"}},
       {"debug_print", device::debug_print, {"debug_print_f64", "debug_print_i64", "debug_print_element_f64", "debug_print_element_i64"}},
       {"shared_address", device::shared_address, {"shared_address"}},
+      {"int4", device::int4, {"to_i4", "to_u4"}},
+      {"four_bits", device::four_bits, {"set_four_bits", "set_four_bits_atomic"}},
       {"named_barrier", device::named_barrier, {"named_barrier_sync"}},
       {"named_barrier_arrive", device::named_barrier_arrive, {"named_barrier_arrive"}},
       {"cp_async", device::cp_async, {"cp_async"}},

@@ -118,12 +118,7 @@ class Lowering : public Rewriter {
   }
 
   // The lower 4 bits of an int32, sign or zero extended.
-  const Expr* four_bits(DataType to, const Expr* e) {
-    auto constant = [&](int64_t v) { return build.int_imm(kInt32, v); };
-    const Expr* low = build.binary(ExprKind::kBitAnd, e, constant(15), e->span);
-    if (to.is_int()) low = build.binary(ExprKind::kSub, build.binary(ExprKind::kBitXor, low, constant(8)), constant(8), e->span);
-    return plain_cast(to, low);
-  }
+  const Expr* four_bits(DataType to, const Expr* e) { return named(to, to.is_int() ? "to_i4" : "to_u4", {e}, e->span); }
 
   const Expr* reinterpret(const Call* c) {
     const Expr* e = c->args[0];

@@ -1,5 +1,6 @@
 // mma.sync, ldmatrix and stmatrix: the matrix instructions of one warp.
 #include "backends/cuda/generated.h"
+#include "intrinsics/matrix_calls.h"
 
 namespace kiln::cuda {
 namespace {
@@ -73,9 +74,11 @@ bool has_word(std::string_view words, std::string_view w) {
   return false;
 }
 template <class Form>
-bool is(const Form& f, std::string_view shape, std::string_view a, std::string_view b, std::string_view d) {
-  return f.shape == shape && has_word(f.operands, a) && has_word(f.operands, b) && has_word(f.accumulators, d);
+bool is(const Form& f, const MmaCall& m) {
+  return f.shape == m.shape && has_word(f.operands, m.type_a) && has_word(f.operands, m.type_b) && has_word(f.accumulators, m.type_d);
 }
+// "m16n8k16_f16_f32" or "m16n8k32_e4m3_e5m2_f32"
+std::string form_name(const MmaCall& m) { return m.shape + "_" + m.type_a + (m.type_a == m.type_b ? "" : "_" + m.type_b) + "_" + m.type_d; }
 
 // One instruction d += a * b and what it takes beside the three.
 struct Product {
@@ -86,6 +89,17 @@ struct Product {
 };
 // The number of the first register after d, a and b.
 int next_register(const Product& p) { return p.nd + p.na + p.nb; }
+
+Product product_of(const MmaCall& m) {
+  Product p;
+  p.accumulator = m.type_d, p.opcode = m.mnemonic(), p.f64 = m.type_d == "f64";
+  int rows = extent(m.shape, 'm'), columns = extent(m.shape, 'n'), k = extent(m.shape, 'k');
+  int lanes_and_word = 32 * (p.f64 ? 64 : 32);
+  p.na = rows * k * ptx_bits(m.type_a) / lanes_and_word;
+  p.nb = columns * k * ptx_bits(m.type_a) / lanes_and_word;
+  p.nd = rows * columns * ptx_bits(m.type_d) / lanes_and_word;
+  return p;
+}
 
 std::string text_of(const Product& p) {
   const std::string& d = p.accumulator;
@@ -102,123 +116,63 @@ std::string text_of(const Product& p) {
   return text;
 }
 
-// The formats and shape of a call whose arguments begin with shape, layouts of a and b, formats of a, b and the accumulator.
-struct Request {
-  std::string shape, layout_a, layout_b, a, b, d, what;
-  int m() const { return extent(shape, 'm'); }
-  int n() const { return extent(shape, 'n'); }
-  int k() const { return extent(shape, 'k'); }
-};
-Request request_of(const Call* c, const std::string& instruction) {
-  Request r{std::string(text_arg(c, 0)),
-            std::string(text_arg(c, 1)),
-            std::string(text_arg(c, 2)),
-            ptx_type(text_arg(c, 3)),
-            ptx_type(text_arg(c, 4)),
-            ptx_type(text_arg(c, 5)),
-            ""};
-  r.what = instruction + " " + r.shape + " of " + std::string(text_arg(c, 3)) + " and " + std::string(text_arg(c, 4)) + " to " +
-           std::string(text_arg(c, 5));
-  // A single-precision operand is read as tf32.
-  if (r.a == "f32" && r.b == "f32") r.a = r.b = "tf32";
-  return r;
-}
 Error needs(const Arch& arch, const std::string& what, int sm) {
   return unsupported(arch, "there is no " + what, "it needs sm_" + std::to_string(sm) + (sm >= 120 ? "a" : "") + " or newer");
 }
 
-Result<Generated> mma(const Arch& arch, const Call* c) {
-  // shape, layout of a and b, formats of a, b and the accumulator, (a, offset), (b, offset), (accumulator, offset), saturate, operator on
-  // bits
-  Request r = request_of(c, "mma.sync");
-  bool volta = c->op == Op::tl_ptx_mma_sm70;
-  if (c->args.size() < 12 || r.shape.empty()) return unsupported(arch, "'" + std::string(c->name) + "' has no shape");
-  if (volta && r.shape == "m16n16k4") r.shape = "m8n8k4";  // what a warp's four products make together
-  const MmaForm* found = is(kNarrowMma, r.shape, r.a, r.b, r.d) ? &kNarrowMma : nullptr;
+Result<Generated> mma(const Arch& arch, const MmaCall& m, bool volta) {
+  std::string what = "mma.sync " + m.what;
+  const MmaForm* found = is(kNarrowMma, m) ? &kNarrowMma : nullptr;
   for (const MmaForm& f : kMma) {
-    if (is(f, r.shape, r.a, r.b, r.d)) found = &f;
+    if (is(f, m)) found = &f;
   }
-  if (!found) return unsupported(arch, "there is no " + r.what);
-  bool narrow = found == &kNarrowMma, quad = r.shape == "m8n8k4" && r.a == "f16";
-  if (volta && !quad) return unsupported(arch, "there is no " + r.what);
-  bool layouts = (r.layout_a == "row" && r.layout_b == "col") ||
-                 (quad && (r.layout_a == "row" || r.layout_a == "col") && (r.layout_b == "row" || r.layout_b == "col"));
-  if (!layouts) return unsupported(arch, r.what + " in layouts other than row and col");
-  if (arch.number < found->first_sm || (narrow && !arch.suffix)) return needs(arch, r.what, found->first_sm);
-  std::string bit_operator(c->args.size() > 13 ? text_arg(c, 13) : "xor");
-  bool bits = r.a == "b1";
-  if (bits && bit_operator != "xor" && bit_operator != "and")
-    return unsupported(arch, "there is no " + r.what + " by '" + bit_operator + "'");
-  if (bits && bit_operator == "and" && arch.number < 80) return needs(arch, r.what + " by 'and'", 80);
-  Product p;
-  p.accumulator = r.d;
-  p.f64 = r.d == "f64";
-  int word = p.f64 ? 64 : 32, width = ptx_bits(r.a);
-  p.na = quad ? 2 : r.m() * r.k() * width / 32 / word;
-  p.nb = quad ? 2 : r.n() * r.k() * width / 32 / word;
-  p.nd = quad ? (r.d == "f16" ? 4 : 8) : r.m() * r.n() * ptx_bits(r.d) / 32 / word;
-  bool saturate = c->args.size() > 12 && int_arg(c, 12) == 1 && r.d == "s32" && !bits;
-  std::string layout = r.layout_a + "." + r.layout_b;
-  p.name = "mma_" + r.shape + "_" + r.a + (r.a == r.b ? "" : "_" + r.b) + "_" + r.d + (saturate ? "_sat" : "") +
-           (bits ? "_" + bit_operator : "") + (quad ? "_" + r.layout_a + "_" + r.layout_b : "");
-  p.opcode = "mma.sync.aligned." + r.shape + "." + layout + (saturate ? ".satfinite" : "") + (narrow ? ".kind::f8f6f4" : "") + "." + r.d +
-             "." + r.a + "." + r.b + "." + r.d + (bits ? "." + bit_operator + ".popc" : "");
-  if (quad) p.opcode = "mma.sync.aligned.m8n8k4." + layout + "." + r.d + ".f16.f16." + r.d;
+  bool narrow = found == &kNarrowMma, quad = m.is_quad(), bits = m.type_a == "b1";
+  if (!found || (volta && !quad)) return unsupported(arch, "there is no " + what);
+  bool any_layout = quad && (m.layout_a == "row" || m.layout_a == "col") && (m.layout_b == "row" || m.layout_b == "col");
+  if (!any_layout && (m.layout_a != "row" || m.layout_b != "col")) return unsupported(arch, what + " in layouts other than row and col");
+  if (arch.number < found->first_sm || (narrow && !arch.suffix)) return needs(arch, what, found->first_sm);
+  if (bits && m.bit_operator != "xor" && m.bit_operator != "and")
+    return unsupported(arch, "there is no " + what + " by '" + m.bit_operator + "'");
+  if (bits && m.bit_operator == "and" && arch.number < 80) return needs(arch, what + " by 'and'", 80);
+  Product p = product_of(m);
+  if (quad) p.na = p.nb = 2, p.nd = m.type_d == "f16" ? 4 : 8;
+  p.name = "mma_" + form_name(m) + (m.saturate ? "_sat" : "") + (bits ? "_" + m.bit_operator : "") +
+           (quad ? "_" + m.layout_a + "_" + m.layout_b : "");
   return Generated{p.name, text_of(p)};
 }
 
-Result<Generated> sparse_mma(const Arch& arch, const Call* c) {
-  // As mma up to the accumulator, then (metadata, offset), which of the threads bring it, saturate.
-  Request r = request_of(c, "mma.sp");
-  if (c->args.size() != 16 || r.shape.empty()) return unsupported(arch, "'" + std::string(c->name) + "' has no shape");
-  int64_t selector = int_arg(c, 14);
+Result<Generated> sparse_mma(const Arch& arch, const MmaCall& m) {
+  std::string what = "mma.sp " + m.what, selector = std::to_string(m.selector);
   const SparseForm* found = nullptr;
   for (const SparseForm& f : kSparseMma) {
-    if (is(f, r.shape, r.a, r.b, r.d)) found = &f;
+    if (is(f, m)) found = &f;
   }
-  if (!found || r.layout_a != "row" || r.layout_b != "col") return unsupported(arch, "there is no " + r.what);
-  if (selector < 0 || selector >= found->selectors)
-    return unsupported(arch, "there is no " + r.what + " with sparsity selector " + std::to_string(selector));
-  if (arch.number < found->first_sm) return needs(arch, r.what, found->first_sm);
-  Product p;
-  p.accumulator = r.d;
-  int width = ptx_bits(r.a);
-  p.na = r.m() * r.k() * width / 32 / 32 / 2;
-  p.nb = r.n() * r.k() * width / 32 / 32;
-  p.nd = r.m() * r.n() * ptx_bits(r.d) / 32 / 32;
-  bool saturate = int_arg(c, 15) == 1 && r.d == "s32";
-  p.name = "mma_sp_" + r.shape + "_" + r.a + (r.a == r.b ? "" : "_" + r.b) + "_" + r.d + "_" + std::to_string(selector) +
-           (saturate ? "_sat" : "");
-  p.opcode = "mma.sp::ordered_metadata.sync.aligned." + r.shape + ".row.col" + (saturate ? ".satfinite" : "") + "." + r.d + "." + r.a +
-             "." + r.b + "." + r.d;
+  if (!found || m.layout_a != "row" || m.layout_b != "col") return unsupported(arch, "there is no " + what);
+  if (m.selector < 0 || m.selector >= found->selectors)
+    return unsupported(arch, "there is no " + what + " with sparsity selector " + selector);
+  if (arch.number < found->first_sm) return needs(arch, what, found->first_sm);
+  Product p = product_of(m);
+  p.na /= 2;
+  p.name = "mma_sp_" + form_name(m) + "_" + selector + (m.saturate ? "_sat" : "");
   p.params = ", const void* metadata";
-  p.tail = ", %" + std::to_string(next_register(p)) + ", " + std::to_string(selector);
+  p.tail = ", %" + std::to_string(next_register(p)) + ", " + selector;
   p.inputs = ", \"r\"(*(const unsigned*)metadata)";
   return Generated{p.name, text_of(p)};
 }
 
-Result<Generated> scaled_mma(const Arch& arch, const Call* c) {
-  // format of the accumulator, shape, layouts, kind, scales in K, formats of a, b and the scales, (a, offset), (b, offset), (accumulator,
-  // offset), scales of a and b, and for each of them which byte and thread
-  if (c->args.size() != 21) return unsupported(arch, "'" + std::string(c->name) + "' has " + std::to_string(c->args.size()) + " arguments");
-  std::string d = ptx_type(text_arg(c, 0)), shape(text_arg(c, 1)), kind(text_arg(c, 4)), scale(text_arg(c, 8));
-  std::string a = ptx_type(text_arg(c, 6)), b = ptx_type(text_arg(c, 7));
-  std::string what = "mma.sync " + shape + " of kind " + kind + " of " + std::string(text_arg(c, 6)) + " and " +
-                     std::string(text_arg(c, 7)) + " with " + std::to_string(int_arg(c, 5)) + " scales of " + scale;
+Result<Generated> scaled_mma(const Arch& arch, const MmaCall& m) {
+  std::string what = "mma.sync " + m.what;
   const ScaledForm* found = nullptr;
   for (const ScaledForm& f : kScaledMma) {
-    bool formats = has_word(f.operands, a) && has_word(f.operands, b) && f.scale == scale;
-    if (f.kind == kind && f.scales == int_arg(c, 5) && f.shape == shape && formats) found = &f;
+    bool formats = has_word(f.operands, m.type_a) && has_word(f.operands, m.type_b) && f.scale == m.type_scale;
+    if (f.kind == m.kind && f.scales == m.scales && f.shape == m.shape && formats) found = &f;
   }
-  if (!found || d != "f32" || text_arg(c, 2) != "row" || text_arg(c, 3) != "col") return unsupported(arch, "there is no " + what);
+  if (!found || m.type_d != "f32" || m.layout_a != "row" || m.layout_b != "col") return unsupported(arch, "there is no " + what);
   if (arch.number < 120 || !arch.suffix) return needs(arch, what, 120);
-  Product p;
-  p.accumulator = d;
-  p.na = 4, p.nb = 2, p.nd = 4;
-  std::string scales = std::to_string(found->scales) + "X";
-  p.name = "mma_" + shape + "_" + kind + "_" + a + (a == b ? "" : "_" + b) + "_" + scales + "_" + scale;
-  p.opcode = "mma.sync.aligned." + shape + ".row.col.kind::" + kind + ".block_scale.scale_vec::" + scales + ".f32." + a + "." + b +
-             ".f32." + scale;
+  Product p = product_of(m);
+  p.na = 4, p.nb = 2;
+  p.name = "mma_" + m.shape + "_" + m.kind + "_" + m.type_a + (m.type_a == m.type_b ? "" : "_" + m.type_b) + "_" +
+           std::to_string(m.scales) + "X_" + m.type_scale;
   p.params = ", const void* scale_a, const void* scale_b, int byte_a, int thread_a, int byte_b, int thread_b";
   int i = next_register(p);
   p.tail = ", " + registers(i, 1) + ", " + registers(i + 1, 2) + ", " + registers(i + 3, 1) + ", " + registers(i + 4, 2);
@@ -228,43 +182,40 @@ Result<Generated> scaled_mma(const Arch& arch, const Call* c) {
   return Generated{p.name, text_of(p)};
 }
 
+Result<Generated> product(const Arch& arch, const Call* c) {
+  std::optional<MmaCall> m = mma_call(c);
+  if (!m) return unsupported(arch, "'" + std::string(c->name) + "' has no shape, or " + std::to_string(c->args.size()) + " arguments");
+  if (m->is_scaled()) return scaled_mma(arch, *m);
+  return m->is_sparse() ? sparse_mma(arch, *m) : mma(arch, *m, c->op == Op::tl_ptx_mma_sm70);
+}
+
 Result<Generated> ldmatrix(const Arch& arch, const Call* c) {
-  // tl: transposed, count, row, to. tirx: transposed, count, format, (to, offset), (row, offset).
-  bool offsets = c->op == Op::tirx_ptx_ldmatrix;
-  int64_t trans = int_arg(c, 0), count = int_arg(c, 1);
-  bool whole = offsets ? c->args.size() == 7 && text_arg(c, 2) == ".b16" : c->args.size() == 4;
-  if (!whole || trans < 0 || (count != 1 && count != 2 && count != 4)) return unsupported(arch, "there is no such ldmatrix");
-  int n = static_cast<int>(count);
-  std::string name = "ldmatrix_x" + std::to_string(n) + (trans ? "_trans" : "");
-  std::string text = "// Loads " + std::to_string(n) + " matrices of 8x8 16-bit elements: each lane gives the address of a row.\n";
+  std::optional<MatrixMoveCall> m = matrix_move_call(c);
+  if (!m) return unsupported(arch, "there is no such ldmatrix");
+  std::string n = std::to_string(m->count), name = "ldmatrix_x" + n + (m->transposed ? "_trans" : "");
+  std::string text = "// Loads " + n + " matrices of 8x8 16-bit elements: each lane gives the address of a row.\n";
   text += "__device__ __forceinline__ void " + name + "(void* to, unsigned row) {\n  unsigned* r = (unsigned*)to;\n";
-  text += "  asm volatile(\"ldmatrix.sync.aligned.m8n8.x" + std::to_string(n) + (trans ? ".trans" : "") + ".shared.b16 " + registers(0, n) +
-          ", [%" + std::to_string(n) + "];\"\n               : " + operands("=r", "r", n) +
-          "\n               : \"r\"(row)\n               : \"memory\");\n}\n";
+  text += "  asm volatile(\"" + m->mnemonic() + " " + registers(0, m->count) + ", [%" + n +
+          "];\"\n               : " + operands("=r", "r", m->count) + "\n               : \"r\"(row)\n               : \"memory\");\n}\n";
   return Generated{name, text};
 }
 
 Result<Generated> stmatrix(const Arch& arch, const Call* c) {
-  int64_t trans = int_arg(c, 0), count = int_arg(c, 1);
-  auto given = static_cast<int64_t>(c->args.size());
-  std::string shape = given == 4 + count ? std::string(text_arg(c, c->args.size() - 1)) : "m8n8";
-  bool bytes = shape == "m16n8";  // transposed alone
-  bool whole = (given == 3 + count || given == 4 + count) && (shape == "m8n8" || (bytes && trans == 1));
-  if (trans < 0 || (count != 1 && count != 2 && count != 4) || !whole) return unsupported(arch, "there is no such stmatrix");
+  std::optional<MatrixMoveCall> m = matrix_move_call(c);
+  if (!m) return unsupported(arch, "there is no such stmatrix");
   if (arch.number < 90) return unsupported(arch, "there is no stmatrix", "it needs sm_90 or newer");
-  if (bytes && (arch.number < 100 || !arch.suffix))
+  if (m->bytes && (arch.number < 100 || !arch.suffix))
     return unsupported(arch, "there is no stmatrix of 8-bit elements", "it needs sm_100a or newer");
-  int n = static_cast<int>(count);
-  std::string name = "stmatrix_" + std::string(bytes ? "b8_" : "") + "x" + std::to_string(n) + (trans ? "_trans" : ""), params, inputs;
-  for (int i = 0; i < n; ++i) {
+  std::string n = std::to_string(m->count), params, inputs;
+  std::string name = "stmatrix_" + std::string(m->bytes ? "b8_" : "") + "x" + n + (m->transposed ? "_trans" : "");
+  for (int i = 0; i < m->count; ++i) {
     params += ", int r" + std::to_string(i);
     inputs += ", \"r\"(r" + std::to_string(i) + ")";
   }
-  std::string text = "// Stores " + std::to_string(n) + " matrices of " + (bytes ? "16x8 8-bit" : "8x8 16-bit") +
-                     " elements: each lane gives the address of a row.\n";
+  std::string text =
+      "// Stores " + n + " matrices of " + (m->bytes ? "16x8 8-bit" : "8x8 16-bit") + " elements: each lane gives the address of a row.\n";
   text += "__device__ __forceinline__ void " + name + "(unsigned row" + params + ") {\n";
-  text += "  asm volatile(\"stmatrix.sync.aligned." + shape + ".x" + std::to_string(n) + (trans ? ".trans" : "") + ".shared." +
-          (bytes ? "b8" : "b16") + " [%0], " + registers(1, n) + ";\" ::\"r\"(row)" + inputs + " : \"memory\");\n}\n";
+  text += "  asm volatile(\"" + m->mnemonic() + " [%0], " + registers(1, m->count) + ";\" ::\"r\"(row)" + inputs + " : \"memory\");\n}\n";
   return Generated{name, text};
 }
 
@@ -272,12 +223,10 @@ Result<Generated> stmatrix(const Arch& arch, const Call* c) {
 
 Result<Generated> generate_matrix(const Arch& arch, const Call* c) {
   switch (c->op) {
-    case Op::tirx_ptx_mma:
-    case Op::tl_ptx_mma_sm70: return mma(arch, c);
-    case Op::tirx_ptx_mma_sp: return sparse_mma(arch, c);
-    case Op::tl_ptx_mma_block_scale: return scaled_mma(arch, c);
     case Op::tl_ptx_stmatrix: return stmatrix(arch, c);
-    default: return ldmatrix(arch, c);
+    case Op::tl_ptx_ldmatrix:
+    case Op::tirx_ptx_ldmatrix: return ldmatrix(arch, c);
+    default: return product(arch, c);
   }
 }
 

@@ -9,6 +9,7 @@
 #include "backends/cuda/lower.h"
 #include "emit/functions.h"
 #include "intrinsics/fragments.h"
+#include "intrinsics/packed.h"
 #include "intrinsics/prepare.h"
 #include "ir/rewriter.h"
 #include "legalise/legalise.h"
@@ -76,15 +77,17 @@ class ModulePrinter {
   Source print() {
     for (const Function* f : module_.functions) {
       if (emit::has_imported_body(f)) {
-        parameters_[f] = emit::parameters(f);
+        parameters_[f] = declared_[f] = emit::parameters(f);
         record(f, std::string(emit::name_of(f)));
         continue;  // its text is in the imported source
       }
       auto vector_add = [&](const Buffer* b, int lanes, int64_t order) { return has_vector_add(arch_, b, lanes, order); };
-      const Function* prepared = intrinsics::prepare(arena_, intrinsics::lower_fragments(arena_, f), vector_add);
+      const Function* packed = intrinsics::pack_elements(arena_, intrinsics::lower_fragments(arena_, f));
+      const Function* prepared = intrinsics::prepare(arena_, packed, vector_add);
       const Function* plain = lower(arena_, legalise::legalise(arena_, prepared, features()));
       functions_.push_back(legalise::hoist_addresses(arena_, plain));
       parameters_[functions_.back()] = emit::parameters(plain);  // while it is seen which memory is written
+      declared_[functions_.back()] = emit::parameters(f);
     }
     name_functions();
     emit::Writer body;
@@ -169,8 +172,11 @@ class ModulePrinter {
     k.name = emit::name_of(f);
     k.symbol = symbol;
     std::map<const Var*, int64_t> alignments = vector_alignments(f);
+    const std::vector<emit::Parameter>& declared = declared_[f];
     for (const emit::Parameter& p : parameters_[f]) {
       KernelParam info = p.info;
+      const KernelParam& own = declared[k.params.size()].info;
+      if (own.dtype.bits == 4) info.dtype = own.dtype, info.shape = own.shape;
       info.is_tensor_map = !info.is_pointer && info.dtype.is_handle();
       if (info.is_pointer) info.alignment = static_cast<int>(alignments[f->params[k.params.size()]]);
       k.params.push_back(std::move(info));
@@ -225,7 +231,8 @@ class ModulePrinter {
   const emit::PlaceStyle style_;
   Arena arena_;
   std::vector<const Function*> functions_;
-  std::map<const Function*, std::vector<emit::Parameter>> parameters_;
+  std::map<const Function*, std::vector<emit::Parameter>> parameters_;  // as printed
+  std::map<const Function*, std::vector<emit::Parameter>> declared_;    // as the module has them: packed elements are bytes in the text
   std::set<std::string, std::less<>> reserved_;
   std::string imported_;
   std::map<std::string, std::string, std::less<>> symbols_;

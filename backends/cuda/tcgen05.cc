@@ -1,6 +1,7 @@
 // tcgen05: tensor memory and the matrix instruction that one thread issues, on sm_100a and its likes (PTX ISA, "TensorCore 5th Generation
 // Family Instructions"). A warp calls each helper; where the instruction is for one thread, the helper elects it.
 #include "backends/cuda/generated.h"
+#include "intrinsics/matrix_calls.h"
 
 namespace kiln::cuda {
 
@@ -75,53 +76,32 @@ Result<Generated> move(const Arch& arch, const Call* c) {
   return Generated{name, text + "}\n"};
 }
 
-// The instruction's kind for a format, or empty.
-std::string kind_of(const std::string& type) {
-  if (type == "f16" || type == "bf16") return "f16";
-  if (type == "tf32" || type == "f32") return "tf32";
-  if (type == "s8" || type == "u8") return "i8";
-  for (const char* narrow : {"e4m3", "e5m2", "e2m3", "e3m2", "e2m1"}) {
-    if (type == narrow) return "f8f6f4";
-  }
-  return "";
-}
-
-bool is_zero(const Call* c, size_t i) { return int_arg(c, i) == 0; }
-
-// tcgen05.mma: format, a and its offset, b and its offset, sum and its column, instruction descriptor, keep, and for ss and ts four masks
-// of lanes to leave alone; for block scales their two addresses and columns instead.
 Result<Generated> mma(const Arch& arch, const Call* c) {
-  bool ss = c->op == Op::tl_ptx_tcgen05_mma_ss, scaled = c->op == Op::tl_ptx_tcgen05_mma_blockscaled_ss, ts = !ss && !scaled;
-  size_t expected = ss ? 15 : scaled ? 16 : 14;
-  if (c->args.size() != expected) return bad(arch, c);
-  std::string kind = kind_of(ptx_type(text_arg(c, 0)));
-  bool ws = ss && int_arg(c, 13) == 1, pair = int_arg(c, expected - 1) == 1;
-  bool masked = !scaled && !(is_zero(c, 9) && is_zero(c, 10) && is_zero(c, 11) && is_zero(c, 12));
-  std::string what = "tcgen05.mma" + std::string(scaled ? " with block scales" : "") + " of " + std::string(text_arg(c, 0));
-  if (kind.empty() || (scaled && kind != "f8f6f4")) return unsupported(arch, "there is no " + what);
-  bool integers = arch.suffix == 'a' && (arch.number == 100 || arch.number == 101 || arch.number == 110);
-  if (kind == "i8" && !integers) return unsupported(arch, "there is no " + what);
-  if (masked && (pair || ws))
-    return unsupported(arch, "there is no " + what + " that masks lanes of " + (pair ? "a pair" : "its .ws form"));
-  if (ws && pair) return unsupported(arch, "there is no " + what + " by a pair in its .ws form");
-  if (scaled) kind = "mxf8f6f4";
-  std::string name = "tcgen05_mma_" + kind + (ws ? "_ws" : "") + (ts ? "_ts" : "_ss") + pair_suffix(pair) + (masked ? "_masked" : "");
+  std::optional<Tcgen05MmaCall> call = tcgen05_mma_call(c);
+  if (!call) return bad(arch, c);
+  const Tcgen05MmaCall& m = *call;
+  bool masked = !m.masks.empty(), integers = arch.suffix == 'a' && (arch.number == 100 || arch.number == 101 || arch.number == 110);
+  if (m.kind.empty() || (m.kind == "i8" && !integers)) return unsupported(arch, "there is no " + m.what);
+  if (masked && (m.pair || m.weight_stationary))
+    return unsupported(arch, "there is no " + m.what + " that masks lanes of " + (m.pair ? "a pair" : "its .ws form"));
+  if (m.weight_stationary && m.pair) return unsupported(arch, "there is no " + m.what + " by a pair in its .ws form");
+  std::string name = "tcgen05_mma_" + m.kind + (m.weight_stationary ? "_ws" : "") + (m.ts ? "_ts" : "_ss") + pair_suffix(m.pair) +
+                     (masked ? "_masked" : "");
   std::string text = "// d = a * b + (keep ? d : 0) in tensor memory, begun by one thread of the warp.\n";
-  text += "__device__ __forceinline__ void " + name + "(unsigned d, " + (ts ? "unsigned" : "unsigned long long") +
+  text += "__device__ __forceinline__ void " + name + "(unsigned d, " + (m.ts ? "unsigned" : "unsigned long long") +
           " a, unsigned long long b, unsigned instruction, int keep";
-  if (scaled) text += ", unsigned scale_a, unsigned scale_b";
+  if (m.is_scaled) text += ", unsigned scale_a, unsigned scale_b";
   if (masked) text += ", int mask0, int mask1, int mask2, int mask3";
-  std::string instruction = "tcgen05.mma" + std::string(ws ? ".ws." : ".") + group(pair) + ".kind::" + kind +
-                            (scaled ? ".block_scale" : "") + " [%0], " + (ts ? "[%1]" : "%1") + ", %2, %3" +
-                            (scaled   ? ", [%5], [%6]"
-                             : masked ? ", {%5, %6, %7, %8}"
-                                      : "") +
-                            ", keep" + (ws ? ", 0" : "") + ";";
+  std::string instruction = m.mnemonic() + " [%0], " + (m.ts ? "[%1]" : "%1") + ", %2, %3" +
+                            (m.is_scaled ? ", [%5], [%6]"
+                             : masked    ? ", {%5, %6, %7, %8}"
+                                         : "") +
+                            ", keep" + (m.weight_stationary ? ", 0" : "") + ";";
   text +=
       ") {\n  asm volatile(\n      \"{\\n\"\n      \".reg .pred leader, keep;\\n\"\n      \"elect.sync _|leader, 0xFFFFFFFF;\\n\"\n"
       "      \"setp.ne.b32 keep, %4, 0;\\n\"\n      \"@leader " +
-      instruction + "\\n\"\n      \"}\" ::\"r\"(d),\n      \"" + (ts ? "r" : "l") + "\"(a), \"l\"(b), \"r\"(instruction), \"r\"(keep)" +
-      (scaled ? ", \"r\"(scale_a), \"r\"(scale_b)" : "") + (masked ? ", \"r\"(mask0), \"r\"(mask1), \"r\"(mask2), \"r\"(mask3)" : "") +
+      instruction + "\\n\"\n      \"}\" ::\"r\"(d),\n      \"" + (m.ts ? "r" : "l") + "\"(a), \"l\"(b), \"r\"(instruction), \"r\"(keep)" +
+      (m.is_scaled ? ", \"r\"(scale_a), \"r\"(scale_b)" : "") + (masked ? ", \"r\"(mask0), \"r\"(mask1), \"r\"(mask2), \"r\"(mask3)" : "") +
       "\n      : \"memory\");\n}\n";
   return Generated{name, text};
 }

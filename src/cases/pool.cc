@@ -1,5 +1,4 @@
 // Cases in processes of their own, so that a kernel that crashes or hangs costs one case.
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
@@ -14,6 +13,7 @@
 #include <map>
 #include <new>
 
+#include "base/fork_worker.h"
 #include "base/write_all.h"
 #include "cache/cache.h"
 #include "cases/run.h"
@@ -150,24 +150,10 @@ void run_cases(const std::vector<std::string>& folders, const RunOptions& option
   size_t next = 0, reported = 0;
   while (reported < folders.size()) {
     while (next < folders.size() && workers.size() < static_cast<size_t>(std::max(jobs, 1))) {
-      int fds[2];
-      if (pipe2(fds, O_CLOEXEC) != 0) break;
-      std::fflush(stdout);  // else a child writes it once more
-      pid_t pid = fork();
-      if (pid == 0) {
-        close(fds[0]);
-        dup2(STDERR_FILENO, STDOUT_FILENO);  // what a kernel prints is no result of ours
-        (void)write_all(fds[1], pack(guarded(folders[next], options)));
-        std::fflush(stdout);
-        _exit(0);  // no exit handlers: they belong to the parent
-      }
-      close(fds[1]);
-      if (pid < 0) {
-        close(fds[0]);
-        break;
-      }
+      ForkedWorker worker = fork_worker([&](int fd) { (void)write_all(fd, pack(guarded(folders[next], options))); });
+      if (worker.pid < 0) break;
       workers.push_back(
-          {pid, fds[0], next++, {}, Clock::now() + std::chrono::milliseconds(static_cast<int64_t>(timeout_seconds() * 1000))});
+          {worker.pid, worker.fd, next++, {}, Clock::now() + std::chrono::milliseconds(static_cast<int64_t>(timeout_seconds() * 1000))});
     }
     if (workers.empty()) {
       Outcome o;

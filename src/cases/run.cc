@@ -15,7 +15,7 @@
 
 #include "base/small_float.h"
 #include "cases/compare.h"
-#include "registry/devices.h"
+#include "registry/guarded_buffer.h"
 #include "runtime/call.h"
 #include "runtime/kernel_module.h"
 
@@ -23,51 +23,8 @@ namespace kiln::cases {
 
 namespace {
 
+using registry::GuardedBuffer;
 using Milliseconds = std::chrono::duration<double, std::milli>;
-
-constexpr size_t kGuard = 64;  // bytes on either side that no kernel may touch
-constexpr char kPoison = '\xa5';
-
-// Memory of one tensor or workspace on a device, and the host's copy of it, guards included. The buffer must not outlive its device.
-class Buffer {
- public:
-  std::vector<int64_t> shape;
-  ir::DataType dtype;
-
-  Buffer() = default;
-  ~Buffer() {
-    if (memory_) device_.api->release(device_.index, memory_);
-  }
-  Buffer(const Buffer&) = delete;
-  Buffer& operator=(const Buffer&) = delete;
-
-  Status allocate(const registry::Device& device, size_t bytes) {
-    device_ = device, bytes_ = bytes;
-    offset_ = (kGuard + device.api->alignment - 1) / device.api->alignment * device.api->alignment;
-    host_.assign(offset_ + bytes + kGuard, kPoison);
-    auto memory = device.api->allocate(device.index, host_.size());
-    if (!memory) return memory.error();
-    memory_ = *memory;
-    return Ok{};
-  }
-  size_t bytes() const { return bytes_; }
-  char* host() { return host_.data() + offset_; }
-  void* device() const { return static_cast<char*>(memory_) + offset_; }
-  Status send() { return device_.api->copy(device_.index, memory_, host_.data(), host_.size()); }
-  Status fetch() { return device_.api->copy(device_.index, host_.data(), memory_, host_.size()); }
-  // Of what was fetched.
-  bool guards_intact() const {
-    auto poisoned = [](char c) { return c == kPoison; };
-    return std::all_of(host_.begin(), host_.begin() + static_cast<std::ptrdiff_t>(offset_), poisoned) &&
-           std::all_of(host_.begin() + static_cast<std::ptrdiff_t>(offset_ + bytes_), host_.end(), poisoned);
-  }
-
- private:
-  registry::Device device_;
-  void* memory_ = nullptr;
-  std::vector<char> host_;
-  size_t offset_ = 0, bytes_ = 0;
-};
 
 struct Match {
   const std::string &pattern, &text;
@@ -180,7 +137,7 @@ class Runner {
   Status prepare() {
     for (const Param& p : case_.params) {
       if (!p.is_tensor) continue;
-      Buffer& b = buffers_[p.name];
+      GuardedBuffer& b = buffers_[p.name];
       if (auto s = prepare(p, b); !s) return s;
       if (auto s = b.send(); !s) return s;
     }
@@ -189,7 +146,7 @@ class Runner {
       if (!shape) return shape.error();
       auto bytes = bytes_of(*shape, w.dtype);
       if (!bytes) return bytes.error();
-      Buffer& b = workspaces_[w.name];
+      GuardedBuffer& b = workspaces_[w.name];
       b.shape = *shape, b.dtype = w.dtype;
       if (auto s = b.allocate(device_, *bytes); !s) return s;
       if (auto s = b.send(); !s) return s;
@@ -198,7 +155,7 @@ class Runner {
   }
   // Memory of a parameter: the input's content, or poison for a pure output. The array's own shape is the tensor's: a strided parameter
   // ships its whole storage.
-  Status prepare(const Param& p, Buffer& b) {
+  Status prepare(const Param& p, GuardedBuffer& b) {
     b.dtype = p.dtype;
     std::string source = !p.input.empty() ? p.input : p.expected.empty() ? "" : p.expected[0].expected;
     if (source.empty() || p.sparse) {
@@ -223,7 +180,7 @@ class Runner {
     if (!p.input.empty() && !a->data.empty()) std::memcpy(b.host(), a->data.data(), a->data.size());
     return Ok{};
   }
-  Status fill_sparse(const Param& p, Buffer& b) {
+  Status fill_sparse(const Param& p, GuardedBuffer& b) {
     size_t item = static_cast<size_t>(p.dtype.element_bytes());
     if (item == 0 || item > sizeof(uint64_t))
       return Error{Code::kParse, "parameter '" + p.name + "' of dtype " + ir::to_string(p.dtype) + " cannot be sparse", case_.folder, ""};
@@ -275,7 +232,7 @@ class Runner {
         case Argument::Kind::kWorkspace: {
           auto memory = find(a);
           if (!memory) return memory.error();
-          out.tensors.push_back(tensor(*memory->buffer, memory->offset));
+          out.tensors.push_back(std::make_unique<DLTensor>(memory->buffer->tensor(memory->offset)));
           out.args.push_back(runtime::Argument::of(out.tensors.back().get()));
           break;
         }
@@ -310,7 +267,7 @@ class Runner {
     return bytes;
   }
   struct Memory {
-    Buffer* buffer = nullptr;
+    GuardedBuffer* buffer = nullptr;
     int64_t offset = 0;
   };
   // What an argument points to: a tensor, or a workspace.
@@ -405,17 +362,6 @@ class Runner {
     }
     return Ok{};
   }
-  std::unique_ptr<DLTensor> tensor(Buffer& b, int64_t byte_offset) {
-    auto t = std::make_unique<DLTensor>();
-    t->data = b.device();
-    t->device = {static_cast<DLDeviceType>(device_.api->dlpack_type), device_.index};
-    t->ndim = static_cast<int32_t>(b.shape.size());
-    t->dtype = {static_cast<uint8_t>(b.dtype.code), b.dtype.bits, b.dtype.lanes};
-    t->shape = b.shape.data();
-    t->byte_offset = static_cast<uint64_t>(byte_offset);
-    return t;
-  }
-
   bool check_outputs() {
     for (auto* all : {&buffers_, &workspaces_}) {
       const char* what = all == &buffers_ ? "parameter" : "workspace";
@@ -446,7 +392,7 @@ class Runner {
     for (const Alternative& a : p.expected) {
       auto expected = read_npy(a.expected);
       if (!expected) return expected.error();
-      Buffer& b = buffers_[p.name];
+      GuardedBuffer& b = buffers_[p.name];
       if (expected->data.size() != b.bytes())
         return wrong(fmt::format("its array has {} bytes, the expected one {}", b.bytes(), expected->data.size()));
       std::string difference = compare(p, *expected, b.host(), mask ? &*mask : nullptr);
@@ -491,7 +437,7 @@ class Runner {
   const RunOptions& options_;
   registry::Device device_;
   Outcome& out_;
-  std::map<std::string, Buffer> buffers_, workspaces_;
+  std::map<std::string, GuardedBuffer> buffers_, workspaces_;
   std::vector<BoundLaunch> launches_;
   std::optional<std::vector<std::string>> policies_;
 };

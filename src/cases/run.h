@@ -40,7 +40,7 @@ struct Outcome {
 Outcome run_case(const std::string& folder, const RunOptions& options);
 
 // Each case in a process of its own, `jobs` at a time, stopped after KILN_CASE_TIMEOUT seconds (default 300). `done` gets the outcomes in
-// the order of `folders`. Call it before the process starts a thread.
+// the order of `folders`. The process must not have started a device's driver, which a fork does not copy.
 void run_cases(const std::vector<std::string>& folders, const RunOptions& options, int jobs,
                const std::function<void(const Outcome&)>& done);
 

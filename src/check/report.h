@@ -46,7 +46,7 @@ class Report {
   }
 
   const ir::Module& module;
-  const std::string codegen;  // "codegen 'cuda'"
+  const std::string codegen;  // "codegen 'c'"
   // " on sm_90a", or "" where there is no architecture.
   std::string on_arch() const { return arch_.empty() ? "" : " on " + arch_; }
 

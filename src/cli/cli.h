@@ -40,7 +40,7 @@ struct BenchArgs : CaseArgs {
 int bench(const BenchArgs& args);
 
 struct ConformanceArgs {
-  std::string codegen, target, filter, show, markdown;
+  std::string codegen, target, device = "cpu", filter, show, markdown;
   uint64_t seed = 0;
   int jobs = 0;
   bool json = false;
@@ -60,6 +60,10 @@ int verify(const std::vector<std::string>& modules, bool round_trip, bool json);
 int list(bool json);
 int resolve(const std::string& target, bool explain, bool json);
 int doctor(bool json);
+
+// Whether the device is here; reports that it is not. Asked in a process of its own, since a driver that has started does not survive a
+// fork.
+bool is_available(const std::string& device, bool json);
 
 // Prints the error to stderr ("kiln: error: ..."), with `json` as an object on stdout too; returns 1.
 int report(const Error& error, bool json);

@@ -10,6 +10,7 @@
 #include "kiln/device_codegen.h"
 #include "kiln/ir_module.h"
 #include "registry/backend.h"
+#include "registry/devices.h"
 #include "registry/registry.h"
 
 namespace kiln::cli {
@@ -24,10 +25,17 @@ struct Choice {
   bool can_run = false, can_print = false, thread_blocks = false;
 };
 
-Choice choice_of(const Target& t, const std::string& text, const DeviceCodegen& codegen) {
-  Choice c{text, codegen.name};
+// Whether a device, by its name, runs a target's code.
+bool runs_on(const std::string& device, const Target& t) {
+  const runtime::DeviceApi& own = registry::device_api_for(t);
+  if (std::string_view(device).substr(0, device.find(':')) != own.name) return false;
   // DLPack's kDLCPU, and kDLExtDev: kinds that only a backend knows are tried on this machine's memory.
-  c.can_run = codegen.build && (t.device_type() == 1 || t.device_type() == 12);
+  return &own != &runtime::cpu_device() || t.device_type() == 1 || t.device_type() == 12;
+}
+
+Choice choice_of(const Target& t, const std::string& text, const DeviceCodegen& codegen, const std::string& device) {
+  Choice c{text, codegen.name};
+  c.can_run = codegen.build && runs_on(device, t);
   c.can_print = static_cast<bool>(codegen.build_without_compile);
   c.thread_blocks = t.has_key("gpu");
   return c;
@@ -63,8 +71,12 @@ Result<std::vector<Choice>> choices(const ConformanceArgs& a) {
       known.push_back(c.name);
       if (!c.matches && c.name == a.codegen) rejected = kind;
       if (!c.matches || (!a.codegen.empty() && c.name != a.codegen)) continue;
-      Choice choice = choice_of(*target, kind, *c.codegen);
+      Choice choice = choice_of(*target, kind, *c.codegen, a.device);
       if (a.codegen.empty() && !choice.can_run) continue;
+      if (!choice.can_run && a.device != "cpu") {
+        return Error{Code::kInvalidArgument,
+                     "code for '" + kind + "' by device codegen '" + c.name + "' does not run on device " + a.device, "", ""};
+      }
       found.push_back(choice);
       if (!a.codegen.empty()) return found;
     }
@@ -76,7 +88,7 @@ Result<std::vector<Choice>> choices(const ConformanceArgs& a) {
                  "--target gives one that it accepts"};
   }
   std::string hint = "available: " + (known.empty() ? "<none>" : fmt::format("{}", fmt::join(known, ", ")));
-  if (a.codegen.empty()) return Error{Code::kNoCodegen, "no device codegen can run here", "", hint};
+  if (a.codegen.empty()) return Error{Code::kNoCodegen, "no device codegen can run on device " + a.device, "", hint};
   return Error{Code::kNoCodegen, "no device codegen '" + a.codegen + "'", "", hint + "; --target says for which target"};
 }
 
@@ -136,6 +148,7 @@ Status write_file(const std::string& path, const std::string& text) {
 
 int conformance_verb(const ConformanceArgs& a) {
   if (!a.show.empty()) return show(a);
+  if (!is_available(a.device, a.json)) return 1;
   auto found = choices(a);
   if (!found) return report(found.error(), a.json);
   if (!a.markdown.empty() && found->size() > 1) {
@@ -147,7 +160,7 @@ int conformance_verb(const ConformanceArgs& a) {
   for (const Choice& choice : *found) {
     std::vector<Cell> cells = selected(a, choice.thread_blocks);
     if (cells.empty()) return report({Code::kInvalidArgument, "no cell matches '" + a.filter + "'", "", ""}, a.json);
-    conformance::RunOptions options{choice.target, choice.codegen};
+    conformance::RunOptions options{choice.target, choice.codegen, a.device};
     options.seed = a.seed;
     options.jobs = a.jobs > 0 ? a.jobs : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
     options.can_run = choice.can_run, options.can_print = choice.can_print;

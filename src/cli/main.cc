@@ -77,13 +77,17 @@ void add_conformance(CLI::App& app, ConformanceArgs& a) {
   CLI::App* c = app.add_subcommand("conformance", "Check a device codegen against the reference: every operator, dtype and vector width");
   c->add_option("NAME", a.codegen, "device codegen (default: every one that can run here)");
   c->add_option("--target", a.target, "target to build for (default: the first kind that the codegen serves)")->envname("KILN_TARGET");
+  c->add_option("--device", a.device, "where cells run, as kiln doctor lists it; codegens for others only print (default: cpu)")
+      ->envname("KILN_DEVICE");
   c->add_option("--filter", a.filter, "only cells whose name, row or group contains this text")->envname("KILN_FILTER");
   c->add_option("--show", a.show, "print the module of a cell, and run nothing");
   c->add_option("--markdown", a.markdown, "also write the matrix to this file");
   c->add_option("--seed", a.seed, "of the random inputs")->envname("KILN_SEED");
   c->add_option("--jobs", a.jobs, "processes at a time (default: the number of cores)")->check(CLI::Range(1, 1024))->envname("KILN_JOBS");
   c->add_flag("--json", a.json, "print one JSON object a cell on a line")->envname("KILN_JSON");
-  c->footer("Examples:\n  kiln conformance c\n  kiln conformance c --filter Cast\n  kiln conformance c --show add_float32_x4");
+  c->footer(
+      "Examples:\n  kiln conformance c\n  kiln conformance c --filter Cast\n  kiln conformance c --show add_float32_x4\n  kiln conformance "
+      "cuda --target 'cuda -arch=sm_90a' --device cuda:0");
 }
 
 int usage(const char* what, int argc, const char* const* argv) {

@@ -25,7 +25,8 @@ std::string json_text(const Outcome& o) {
   return json_start(o) + fmt::format(", \"times\": {{{}}}}}\n", times);
 }
 
-// Reports a device that is not here. Asked in a process of its own, since a driver that has started does not survive a fork.
+}  // namespace
+
 bool is_available(const std::string& device, bool json) {
   std::fflush(stdout);
   pid_t pid = fork();
@@ -40,8 +41,6 @@ bool is_available(const std::string& device, bool json) {
   }
   return pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
-
-}  // namespace
 
 int run_cases(const CaseArgs& a, cases::RunOptions options, int jobs, const ShowOutcome& show) {
   if (!a.device.empty() && !is_available(a.device, a.json)) return 1;

@@ -207,7 +207,10 @@ std::string function_text(const Cell& c, const std::vector<std::string>& body) {
     buffers += fmt::format("        {0} = T.decl_buffer(({1}), \"{2}\", data={0}_data)\n", t.name, shape, dtype);
   }
   std::string text = fmt::format("    @T.prim_func\n    def {0}({1}):\n", c.name, params);
-  text += fmt::format("        T.func_attr({{\"global_symbol\": \"{}\", \"tirx.noalias\": True}})\n", c.name) + buffers;
+  // The axes of element_loop; the rest is for one thread.
+  bool blocks = std::ranges::any_of(body, [](const std::string& line) { return line.find("T.launch_thread(") != std::string::npos; });
+  std::string launch = blocks ? ", \"tirx.kernel_launch_params\": [\"blockIdx.x\", \"threadIdx.x\"]" : "";
+  text += fmt::format("        T.func_attr({{\"global_symbol\": \"{}\", \"tirx.noalias\": True{}}})\n", c.name, launch) + buffers;
   for (const std::string& line : body) text += "        " + line + "\n";
   return text;
 }

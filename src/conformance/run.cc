@@ -1,6 +1,5 @@
 #include "conformance/run.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
@@ -14,6 +13,7 @@
 #include <exception>
 #include <optional>
 
+#include "base/fork_worker.h"
 #include "base/write_all.h"
 #include "cache/cache.h"
 #include "conformance/launch.h"
@@ -50,12 +50,18 @@ Result<Built> build(const std::vector<const Cell*>& cells, const RunOptions& opt
   }
 }
 
-CellResult launch(const Cell& cell, const Built& built, uint64_t seed) {
+// The result, and whether the device may be of no use after it.
+struct Launched {
+  CellResult result;
+  bool lost = false;
+};
+Launched launch(const Cell& cell, const Built& built, const RunOptions& options, const registry::Device& device) {
   try {
-    std::string wrong = launch_and_compare(cell, built.source, built.module, seed);
-    return wrong.empty() ? CellResult{State::kPassed, ""} : failed(wrong);
+    LaunchOutcome o = launch_and_compare(cell, built.source, built.module, options.seed, device);
+    bool lost = o.reported && device.api != &runtime::cpu_device();
+    return {o.wrong.empty() ? CellResult{State::kPassed, ""} : failed(o.wrong), lost};
   } catch (const std::exception& e) {
-    return failed(std::string("the launch threw: ") + e.what());
+    return {failed(std::string("the launch threw: ") + e.what())};
   }
 }
 
@@ -74,7 +80,7 @@ struct Batch {
 };
 
 // What a child says, one record after the other: the index of a cell with its result, or one of these.
-constexpr uint32_t kBuilt = 0xfffffffe, kSplit = 0xffffffff;
+constexpr uint32_t kAnew = 0xfffffffd, kBuilt = 0xfffffffe, kSplit = 0xffffffff;
 
 void send(int fd, uint32_t index, const CellResult& r) {
   auto size = static_cast<uint32_t>(r.reason.size());
@@ -90,6 +96,11 @@ void work(int fd, const Batch& batch, const std::vector<Cell>& cells, const RunO
     for (size_t i : batch.cells) send(fd, static_cast<uint32_t>(i), print_cell(cells[i], options));
     return;
   }
+  auto device = registry::find_device(options.device);
+  if (!device) {
+    for (size_t i : batch.cells) send(fd, static_cast<uint32_t>(i), failed(device.error().to_string()));
+    return;
+  }
   std::vector<const Cell*> together;
   for (size_t i : batch.cells) together.push_back(&cells[i]);
   auto built = build(together, options, true);
@@ -98,7 +109,11 @@ void work(int fd, const Batch& batch, const std::vector<Cell>& cells, const RunO
     return send(fd, kSplit, {});
   }
   send(fd, kBuilt, {});
-  for (size_t i : batch.cells) send(fd, static_cast<uint32_t>(i), launch(cells[i], *built, options.seed));
+  for (size_t i : batch.cells) {
+    Launched launched = launch(cells[i], *built, options, *device);
+    send(fd, static_cast<uint32_t>(i), launched.result);
+    if (launched.lost) return send(fd, kAnew, {});
+  }
 }
 
 struct Child {
@@ -167,27 +182,13 @@ class Pool {
   void start() {
     Batch batch = std::move(batches_.front());
     batches_.pop_front();
-    int fds[2];
-    pid_t pid = -1;
-    if (pipe2(fds, O_CLOEXEC) == 0) {
-      std::fflush(stdout);  // else a child writes it once more
-      pid = fork();
-      if (pid == 0) {
-        close(fds[0]);
-        dup2(STDERR_FILENO, STDOUT_FILENO);  // what a kernel prints is no result of ours
-        work(fds[1], batch, cells_, options_);
-        std::fflush(stdout);
-        _exit(0);  // no exit handlers: they belong to the parent
-      }
-      close(fds[1]);
-      if (pid < 0) close(fds[0]);
-    }
-    if (pid < 0) {
+    ForkedWorker worker = fork_worker([&](int fd) { work(fd, batch, cells_, options_); });
+    if (worker.pid < 0) {
       for (size_t i : batch.cells) set(i, failed("cannot start a process for the cell"));
       return;
     }
     auto limit = std::chrono::milliseconds(static_cast<int64_t>(options_.timeout_seconds * 1000));
-    children_.push_back({pid, fds[0], std::move(batch), {}, Clock::now() + limit});
+    children_.push_back({worker.pid, worker.fd, std::move(batch), {}, Clock::now() + limit});
   }
 
   void wait() {
@@ -216,7 +217,7 @@ class Pool {
     int status = 0;
     while (waitpid(c.pid, &status, 0) < 0 && errno == EINTR) {
     }
-    bool built = c.batch.print, wants_split = false;
+    bool built = c.batch.print, wants_split = false, wants_anew = false;
     std::vector<size_t> left = c.batch.cells;
     std::string_view in = c.bytes;
     while (in.size() >= 9) {
@@ -228,6 +229,8 @@ class Pool {
         built = true;
       else if (index == kSplit)
         wants_split = true;
+      else if (index == kAnew)
+        wants_anew = true;
       else {
         set(index, {static_cast<State>(in[4]), std::string(in.substr(9, size))});
         std::erase(left, index);
@@ -236,6 +239,7 @@ class Pool {
     }
     if (left.empty()) return;
     if (wants_split) return split(left);
+    if (wants_anew) return queue(left, left.size(), false);
     if (!built && left.size() > 1) return split(left);  // the codegen crashed or hung on one of them
     set(left[0], failed(how_it_ended(status, timed_out)));
     left.erase(left.begin());
@@ -258,13 +262,6 @@ class Pool {
 };
 
 }  // namespace
-
-CellResult run_cell(const Cell& cell, const RunOptions& options) {
-  if (cell.text.empty()) return {State::kSkipped, cell.skip};
-  if (!options.can_run) return print_cell(cell, options);
-  auto built = build({&cell}, options, true);
-  return built ? launch(cell, *built, options.seed) : refused_or_failed(built.error());
-}
 
 std::vector<CellResult> run_cells(const std::vector<Cell>& cells, const RunOptions& options, const std::function<void(size_t)>& progress) {
   cache::warn_once_with_children();

@@ -16,6 +16,7 @@ struct CellResult {
 
 struct RunOptions {
   std::string target, codegen;
+  std::string device = "cpu";
   uint64_t seed = 0;
   int jobs = 1;
   bool can_run = true;           // else cells are printed only
@@ -23,12 +24,10 @@ struct RunOptions {
   double timeout_seconds = 120;  // for a batch
 };
 
-// One cell in this process: build, launch on tensors in this machine's memory, compare.
-CellResult run_cell(const Cell& cell, const RunOptions& options);
-
 // All of them, in processes of their own, many to a compilation; where a batch does not build or ends its process, the guilty cell is
-// found. A cell is refused when the codegen reports kUnsupported. `progress` gets the number of cells that are done. Results are in the
-// order of the cells.
+// found. After a launch that fails on a device the rest of its batch gets a new process, since a device may be of no use after that. A cell
+// is refused when the codegen reports kUnsupported. `progress` gets the number of cells that are done. Results are in the order of the
+// cells.
 std::vector<CellResult> run_cells(const std::vector<Cell>& cells, const RunOptions& options, const std::function<void(size_t)>& progress);
 
 }  // namespace kiln::conformance

@@ -13,6 +13,12 @@ namespace kiln::intrinsics {
 std::string_view text_arg(const ir::Call* c, size_t i);
 int64_t int_arg(const ir::Call* c, size_t i);
 
+// A pointer and an offset from it, null for none: in elements of its dtype, but of an instruction's format where that is 4 bits wide.
+struct Operand {
+  const ir::Expr* pointer = nullptr;
+  const ir::Expr* offset = nullptr;
+};
+
 // The element whose address `e` is (tirx.address_of, tl.access_ptr), or null.
 const ir::Load* addressed_element(const ir::Expr* e);
 

@@ -8,7 +8,7 @@ using namespace ir;
 
 namespace {
 
-// External functions of CUDA; with "_block" or "_system" behind the name for threads of one block, or of the host and other devices too.
+// External functions; with "_block" or "_system" behind the name for threads of one block, or of the host and other devices too.
 struct Extern {
   std::string_view name, op;
 };

@@ -1,4 +1,4 @@
-// Atomic accesses and updates: tl.atomic_*, tirx.atomic_add, CUDA's atomicAdd and others.
+// Atomic accesses and updates: tl.atomic_*, tirx.atomic_add, atomicAdd and others.
 #pragma once
 
 #include <string_view>
@@ -7,7 +7,7 @@
 
 namespace kiln::intrinsics {
 
-// What an atomic operator or function of CUDA does: arguments are, from `first` on, an address, `values` values and perhaps an order, as
+// What an atomic operator or function does: arguments are, from `first` on, an address, `values` values and perhaps an order, as
 // the number that C++ has for it (relaxed 0, ..., seq_cst 5).
 struct Atomic {
   std::string_view op;             // "load", "store", "sum", "sub", "max", "min", "and", "or", "xor", "exch", "inc", "dec", "cas"; or none

@@ -10,7 +10,7 @@ namespace {
 struct Name {
   std::string_view name, math;
 };
-// CUDA's functions of float16 and bfloat16, by the function that they are.
+// Functions of float16 and bfloat16, by the function that they are.
 constexpr Name kHalf[] = {{"hexp", "exp"},
                           {"hexp2", "exp2"},
                           {"hexp10", "exp10"},
@@ -245,7 +245,7 @@ const MathFunction* named_math_function(std::string_view name) {
     if (half.name == name) return emit::math_function_of_stem(half.math);
   }
   if (const MathFunction* f = emit::math_function(name)) return f;
-  // Modules name functions of half formats by the same rule where CUDA has none: hpow, herf.
+  // Modules name functions of half formats by the same rule where no header has one: hpow, herf.
   return name.starts_with("h") && !name.ends_with("f") ? emit::math_function(name.substr(1))
          : name == "herf"                              ? emit::math_function_of_stem("erf")
                                                        : nullptr;

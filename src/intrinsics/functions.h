@@ -1,4 +1,4 @@
-// Functions of CUDA that modules name: external calls, and operators that stand for one.
+// Functions that tile compilers name for GPUs: external calls, and operators that stand for one.
 #pragma once
 
 #include <string>

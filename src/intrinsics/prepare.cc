@@ -219,7 +219,7 @@ class Preparation : public Rewriter {
     return build.call(result, op, args, c->span);
   }
 
-  // One operator where the target has it for the dtype, else an update of each element: CUDA promises no more.
+  // One operator where the target has it for the dtype, else an update of each element: no more is promised.
   const Stmt* add_lanes(const Call* c) {
     auto* place = c->args[0]->as<Call>()->args[0]->as<Load>();
     std::vector<const Expr*> values = added(c, place->buffer->dtype.element());

@@ -95,19 +95,29 @@ Fault check_device(const DLDevice& got, Place& place) {
                      device_text(got));
 }
 
-Fault check_shape(const KernelParam& p, const DLTensor& t, int64_t elements) {
+// Two elements of 4 bits, as array libraries without such a dtype hold them.
+bool holds_two(ir::DataType want, ir::DataType got) {
+  if (want.bits != 4 || want.lanes != 1) return false;
+  return (got.is_integer() && got.bits == 8 && got.lanes == 1) || got == want.with_lanes(2);
+}
+
+// `each`: elements that one of the tensor's holds, side by side in the last dimension.
+Fault check_shape(const KernelParam& p, const DLTensor& t, int64_t elements, int64_t each) {
   int rank = static_cast<int>(p.shape.size());
+  auto extent = [&](int i) { return i + 1 < rank || p.shape[i] < 0 ? p.shape[i] : (p.shape[i] + each - 1) / each; };
   if (rank > 1) {
     if (t.ndim != rank) {
       return value_fault(fmt::format("expected {} dimensions, got {} in shape {}", rank, t.ndim, shape_text(shape_of(t))));
     }
     for (int i = 0; i < rank; ++i) {
-      if (p.shape[i] >= 0 && p.shape[i] != t.shape[i]) {
-        return value_fault("expected shape " + shape_text(p.shape, true) + ", got " + shape_text(shape_of(t)));
+      if (extent(i) >= 0 && extent(i) != t.shape[i]) {
+        std::vector<int64_t> shape = p.shape;
+        shape.back() = extent(rank - 1);
+        return value_fault("expected shape " + shape_text(shape, true) + ", got " + shape_text(shape_of(t)));
       }
     }
-  } else if (rank == 1 && elements < p.shape[0]) {  // a dimension that is not constant is -1
-    return value_fault(fmt::format("expected at least {} elements, got {} in shape {}", p.shape[0], elements, shape_text(shape_of(t))));
+  } else if (rank == 1 && elements < extent(0)) {  // a dimension that is not constant is -1
+    return value_fault(fmt::format("expected at least {} elements, got {} in shape {}", extent(0), elements, shape_text(shape_of(t))));
   }
   return {};
 }
@@ -126,7 +136,8 @@ Fault check_tensor(const KernelParam& p, const DLTensor* tensor, Place& place, v
   const DLTensor& t = *tensor;
   if (Fault f = check_device(t.device, place)) return f;
   ir::DataType got = dtype_of(t.dtype);
-  if (!same_storage(p.dtype, got)) {
+  int64_t each = holds_two(p.dtype, got) ? 2 : 1;
+  if (each == 1 && !same_storage(p.dtype, got)) {
     return type_fault(fmt::format("expected {} tensor, got {}", ir::to_string(p.dtype), ir::to_string(got)));
   }
   if (t.ndim < 0 || (t.ndim > 0 && !t.shape)) return value_fault(fmt::format("expected a shape, got {} dimensions without sizes", t.ndim));
@@ -136,7 +147,7 @@ Fault check_tensor(const KernelParam& p, const DLTensor* tensor, Place& place, v
       return value_fault("expected a shape that fits in memory, got " + shape_text(shape_of(t)));
     }
   }
-  if (Fault f = check_shape(p, t, elements)) return f;
+  if (Fault f = check_shape(p, t, elements, each)) return f;
   if (elements != 0 && !is_compact(t)) {
     return value_fault("expected a compact row-major tensor, got strides " + shape_text({t.strides, static_cast<size_t>(t.ndim)}) +
                        " for shape " + shape_text(shape_of(t)));

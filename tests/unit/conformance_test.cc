@@ -133,7 +133,7 @@ TEST(ConformanceRun, ClampKeepsNaNAndHalfOfTwoLanesIsOne) {
 // The committed page says what is accepted today; that accepted cells give right numbers is what the sample and the whole run check.
 TEST(ConformanceRun, TheCommittedMatricesAreTodays) {
   for (const registry::Manifest& backend : registry::manifests()) {
-    if (!backend.builtin) continue;
+    if (!backend.builtin || !backend.key.empty()) continue;  // those with a key have a page when they print
     Target target = *Target::parse(backend.kinds[0]);
     Result<const DeviceCodegen*> codegen = resolve_device_codegen(target);
     ASSERT_TRUE(codegen) << codegen.error().to_string();

@@ -1,7 +1,9 @@
 #include <gmock/gmock.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -9,6 +11,8 @@
 #include <optional>
 #include <thread>
 
+#include "base/fork_worker.h"
+#include "base/write_all.h"
 #include "host_c/compiler.h"
 
 namespace kiln::host_c {
@@ -175,6 +179,30 @@ TEST_F(Toolchain, ParallelLoopsSurviveTheirLibrary) {
     EXPECT_EQ(a[63], 63 * 63);
   }
   std::this_thread::sleep_for(std::chrono::milliseconds(20));  // idle threads must still have code to run
+}
+
+// Once a worker waited for the threads of its parent's pool, which a fork does not copy.
+TEST_F(Toolchain, ParallelLoopsRunInAForkedWorkerToo) {
+  auto library =
+      compile_and_load(source("void f(int* a) {\n#pragma omp parallel for num_threads(2)\n  for (int i = 0; i < 64; ++i) a[i] = i;\n}\n"));
+  ASSERT_TRUE(library.ok()) << library.error().to_string();
+  auto f = reinterpret_cast<void (*)(int*)>((*library)->find("f"));
+  int a[64] = {};
+  f(a);
+  ForkedWorker worker = fork_worker([&](int fd) {
+    alarm(20);
+    std::fill(std::begin(a), std::end(a), 0);
+    f(a);
+    (void)write_all(fd, std::string(reinterpret_cast<const char*>(a), sizeof a));
+  });
+  ASSERT_GT(worker.pid, 0);
+  int got[64] = {};
+  EXPECT_EQ(read(worker.fd, got, sizeof got), static_cast<ssize_t>(sizeof got));
+  EXPECT_EQ(got[63], 63);
+  close(worker.fd);
+  int status = -1;
+  waitpid(worker.pid, &status, 0);
+  EXPECT_EQ(status, 0);
 }
 
 TEST_F(Toolchain, ArtifactsAreWhatTheyAreCalled) {

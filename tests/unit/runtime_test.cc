@@ -217,6 +217,17 @@ TEST_F(Checks, DtypesWithTheSameBitsPassForEachOther) {
   EXPECT_THAT(fault(module(pointer("A", ir::kInt32)), {memory, "uint32", {4}}), HasSubstr("expected int32 tensor, got uint32"));
 }
 
+TEST_F(Checks, TwoElementsOfFourBitsMayComeAsAByte) {
+  Module m = module(pointer("A", *ir::parse_dtype("int4"), {2, 8}));
+  EXPECT_EQ(fault(m, {memory, "int4", {2, 8}}), "no error");
+  EXPECT_EQ(fault(m, {memory, "int4x2", {2, 4}}), "no error");
+  EXPECT_EQ(fault(m, {memory, "uint8", {2, 4}}), "no error");
+  EXPECT_EQ(fault(m, {memory, "int8", {2, 8}}), "k: parameter 'A' (argument 0): expected shape (2, 4), got (2, 8)");
+  EXPECT_EQ(fault(m, {memory, "int16", {2, 2}}), "k: parameter 'A' (argument 0): expected int4 tensor, got int16");
+  EXPECT_EQ(fault(module(pointer("A", *ir::parse_dtype("float4_e2m1fn"), {7})), {memory, "uint8", {3}}),
+            "k: parameter 'A' (argument 0): expected at least 4 elements, got 3 in shape (3,)");
+}
+
 TEST_F(Checks, TheNumberOfArguments) {
   Module m = compiled(one_kernel({pointer("A", ir::kFloat32), scalar("n", ir::kInt32)}, "return 0;"));
   EXPECT_EQ(error_of(run(m, {})), "k: expected 2 arguments (A, n), got 0");

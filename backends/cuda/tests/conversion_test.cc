@@ -19,6 +19,11 @@ namespace device_code {
 float __uint_as_float(unsigned v) { return std::bit_cast<float>(v); }
 unsigned __float_as_uint(float v) { return std::bit_cast<unsigned>(v); }
 float __fadd_rn(float a, float b) { return a + b; }
+unsigned atomicCAS(unsigned* p, unsigned expected, unsigned value) {
+  unsigned old = *p;
+  if (old == expected) *p = value;
+  return old;
+}
 #include "backends/cuda/device/small_float.cu"
 // The rest needs what stands above.
 #include "backends/cuda/device/f4_e2m1.cu"
@@ -29,6 +34,8 @@ float __fadd_rn(float a, float b) { return a + b; }
 #include "backends/cuda/device/f8_e4m3fnuz.cu"
 #include "backends/cuda/device/f8_e5m2fnuz.cu"
 #include "backends/cuda/device/f8_e8m0fnu.cu"
+#include "backends/cuda/device/four_bits.cu"
+#include "backends/cuda/device/int4.cu"
 }  // namespace device_code
 
 struct Format {
@@ -100,7 +107,7 @@ const char* kDtypes[] = {"bool",
                          "float8_e4m3fnuz",
                          "float8_e5m2fnuz",
                          "float8_e8m0fnu"};
-// These have no place in memory.
+// Here from registers alone.
 const char* kNarrow[] = {"int4", "uint4", "float4_e2m1fn", "float6_e2m3fn", "float6_e3m2fn"};
 
 std::string module_of(const std::string& from, const std::vector<std::string>& body) {
@@ -143,7 +150,7 @@ TEST(CudaConversion, BytesAreTakenApartIntoFourBits) {
   Arch arch = *arch_of(*Target::parse("cuda -arch=sm_80"));
   auto s = source("uint8", {"B_1[0:2] = T.Cast(\"float64x2\", T.reinterpret(\"int4x2\", A_1[tx]))"}, arch);
   ASSERT_TRUE(s.ok()) << s.error().to_string();
-  EXPECT_THAT(s->text, testing::HasSubstr("& 15) ^ 8) - 8)"));
+  EXPECT_THAT(s->text, testing::HasSubstr("(double)to_i4("));
 }
 
 TEST(CudaConversion, IntegersBecomeFloat16InOneInstruction) {
@@ -164,11 +171,59 @@ TEST(CudaConversion, Float8BecomesFloat16WithoutAWayRound) {
   EXPECT_THAT(s->text, testing::HasSubstr("cvt.rn.f16x2.e4m3x2"));
 }
 
-TEST(CudaConversion, PackedElementsInMemoryAreRefused) {
+// Elements of 4 bits: byte i of memory holds element 2i below element 2i + 1.
+TEST(CudaPacked, WholeBytesAreCopiedAsBytes) {
   Arch arch = *arch_of(*Target::parse("cuda -arch=sm_80"));
-  auto s = source("int4", {"B_1[0] = T.Cast(\"float64\", A_1[0])"}, arch);
+  for (const char* dtype : {"int4", "uint4", "float4_e2m1fn"}) {
+    auto s = source(dtype,
+                    {"l = T.alloc_buffer((32,), \"" + std::string(dtype) + "\", scope=\"local\")", "l[0:32] = A_1[tx * 32:tx * 32 + 32]",
+                     "B_1[0] = T.Cast(\"float64\", l[5])", "A_1[tx * 32:tx * 32 + 32] = l[0:32]"},
+                    arch);
+    ASSERT_TRUE(s.ok()) << s.error().to_string();
+    EXPECT_THAT(s->text, testing::HasSubstr("k(unsigned char* A, ")) << "no element has a type of its own in memory";
+    EXPECT_THAT(s->text, testing::HasSubstr("alignas(16) unsigned char l[16];"));
+    EXPECT_THAT(s->text, testing::HasSubstr("*(uint4*)&l[0] = *(const uint4*)&A[tx * 16];"));
+    EXPECT_THAT(s->text, testing::HasSubstr("*(uint4*)&A[tx * 16] = *(const uint4*)&l[0];"));
+    EXPECT_THAT(s->text, testing::HasSubstr("l[2] >> 4")) << "element 5 is the upper half of byte 2";
+    ASSERT_EQ(s->kernels[0].params[0].dtype, *ir::parse_dtype(dtype)) << "what a caller hands over";
+    auto cubin = artifacts_of(*s, arch).at("cubin")();
+    EXPECT_TRUE(cubin.ok()) << cubin.error().to_string();
+  }
+}
+
+TEST(CudaPacked, AStoreOfHalfAByteLeavesTheOtherHalf) {
+  Arch arch = *arch_of(*Target::parse("cuda -arch=sm_75"));
+  auto s = source("int4",
+                  {"s = T.alloc_buffer((64,), \"int4\", scope=\"shared\")", "l = T.alloc_buffer((8,), \"int4\", scope=\"local\")",
+                   "l[3] = T.Cast(\"int4\", tx)", "s[tx] = l[3]", "A_1[tx * 2 + 1] = s[tx + 1]", "A_1[tx:tx + 3] = l[0:3]",
+                   "l[0:4] = T.Cast(\"int4x4\", A_1[T.Ramp(0, 3, 4)])"},
+                  arch);
+  ASSERT_TRUE(s.ok()) << s.error().to_string();
+  EXPECT_THAT(s->text, testing::HasSubstr("set_four_bits(&l[1], 1, "));
+  EXPECT_THAT(s->text, testing::HasSubstr("set_four_bits_atomic(&s[tx >> 1], tx & 1, "));
+  EXPECT_THAT(s->text, testing::HasSubstr("set_four_bits_atomic(&A[tx], 1, "));
+  auto cubin = artifacts_of(*s, arch).at("cubin")();
+  EXPECT_TRUE(cubin.ok()) << cubin.error().to_string();
+}
+
+TEST(CudaPacked, HalvesOfBytesAreSetAlone) {
+  alignas(4) unsigned char bytes[8] = {0x12, 0x34, 0x56, 0x78, 0x9A, 0xBC, 0xDE, 0xF0};
+  device_code::set_four_bits(bytes + 1, 0, 0xF);
+  device_code::set_four_bits(bytes + 1, 1, 0xA);
+  device_code::set_four_bits_atomic(bytes + 3, 0, 0xB);
+  device_code::set_four_bits_atomic(bytes + 6, 1, 0x1);
+  const unsigned char expected[8] = {0x12, 0xAF, 0x56, 0x7B, 0x9A, 0xBC, 0x1E, 0xF0};
+  EXPECT_TRUE(std::equal(bytes, bytes + 8, expected));
+  EXPECT_EQ(device_code::to_i4(0x18), -8);
+  EXPECT_EQ(device_code::to_i4(7), 7);
+  EXPECT_EQ(device_code::to_u4(-1), 15);
+}
+
+TEST(CudaPacked, VectorsAsElementsAreRefused) {
+  Arch arch = *arch_of(*Target::parse("cuda -arch=sm_80"));
+  auto s = source("int4", {"v = T.alloc_buffer((4,), \"int4x8\", scope=\"local\")", "B_1[0] = T.float64(0.0)"}, arch);
   ASSERT_FALSE(s.ok());
-  EXPECT_THAT(s.error().to_string(), testing::HasSubstr("no buffer 'A_1' of packed 'int4' on sm_80 (load bytes and reinterpret them)"));
+  EXPECT_THAT(s.error().to_string(), testing::HasSubstr("no buffer 'v' of vectors 'int4x8' on sm_80 (load bytes and reinterpret them)"));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "check/cuda.h"
+#include "check/simt.h"
 
 #include <algorithm>
 
@@ -104,7 +104,7 @@ std::optional<bool> fits(const Call* c) {
 
 }  // namespace
 
-void cuda_allocation(Report& report, const AllocBuffer* a, int& dynamic) {
+void simt_allocation(Report& report, const AllocBuffer* a, int& dynamic) {
   const Buffer* b = a->buffer;
   std::string name = "buffer '" + std::string(b->name) + "'";
   std::string_view scope = b->scope();
@@ -123,14 +123,14 @@ void cuda_allocation(Report& report, const AllocBuffer* a, int& dynamic) {
   }
 }
 
-void cuda_thread_index(Report& report, std::string_view tag, SpanId span) {
+void simt_thread_index(Report& report, std::string_view tag, SpanId span) {
   for (std::string_view known : {"threadIdx.x", "threadIdx.y", "threadIdx.z", "blockIdx.x", "blockIdx.y", "blockIdx.z"}) {
     if (tag == known) return;
   }
   report.fault(span, report.codegen + " has no thread index '" + std::string(tag) + "'");
 }
 
-void cuda_swizzle(Report& report, const Attr* a) {
+void simt_swizzle(Report& report, const Attr* a) {
   auto* c = a->value->as<Call>();
   std::string_view kind = c ? text_arg(c, 0) : std::string_view();
   bool known = kind == "rasterization2DRow" || kind == "rasterization2DColumn";
@@ -138,7 +138,7 @@ void cuda_swizzle(Report& report, const Attr* a) {
   report.fault(a->span, report.codegen + " has no threadblock swizzle '" + std::string(kind) + "'");
 }
 
-bool cuda_operator(Report& report, const Call* c) {
+bool simt_operator(Report& report, const Call* c) {
   switch (c->op) {
     case Op::tl_ieee_add:
     case Op::tl_ieee_sub:
@@ -155,7 +155,7 @@ bool cuda_operator(Report& report, const Call* c) {
     case Op::tirx_s_tir__cp_async_raw: {
       if (!enough_arguments(report, c)) return true;
       AsyncCopy copy = async_copy_of(c);
-      bool whole = copy.to && (copy.bytes == 4 || copy.bytes == 8 || copy.bytes == 16);
+      bool whole = copy.to.pointer && (copy.bytes == 4 || copy.bytes == 8 || copy.bytes == 16);
       if (!whole) report.unsupported(c, "a copy is of 4, 8 or 16 bytes");
       return true;
     }
@@ -172,7 +172,7 @@ bool cuda_operator(Report& report, const Call* c) {
   return good.has_value();
 }
 
-bool cuda_function(Report& report, const Call* c, const std::string& name) {
+bool simt_function(Report& report, const Call* c, const std::string& name) {
   size_t given = c->args.size();
   if (auto* f = named_math_function(name)) return math(report, c, *f, 1), true;
   if (int n = builtin_function(name); n >= 0) {
