@@ -22,7 +22,7 @@ class Checker {
   Status run() {
     for (const Function* f : report_.module.functions) {
       if (emit::has_imported_body(f)) continue;  // its body stands for the text
-      dynamic_ = 0;
+      dynamic_ = 0, seeded_ = false;
       report_.in(f);
       f = lower_fragments(arena_, f);
       for (const Var* p : f->params) type(p->dtype, p->span, "parameter '" + std::string(p->name) + "'");
@@ -136,6 +136,23 @@ class Checker {
     }
   }
 
+  // tl.rng_init: seed, sequence, offset, cuRAND's name of the generator; later draws of the function are from the last one.
+  void random(const Call* c) {
+    bool fits = c->op == Op::tl_rng_init   ? c->args.size() == 4 && has_kinds(c, "vvvs")
+                : c->op == Op::tl_rng_rand ? c->args.empty() && c->dtype == kUInt32
+                                           : c->args.size() == 1 && (c->dtype == kFloat32 || c->dtype == kFloat64);
+    if (c->op == Op::tl_rng_rand_float && text_arg(c, 0) != "uniform" && text_arg(c, 0) != "normal") fits = false;
+    if (!fits) return report_.unsupported(c);
+    if (c->op == Op::tl_rng_init && text_arg(c, 3) != "curandStatePhilox4_32_10_t") {
+      return report_.fault(
+          c->span,
+          "codegen 'cuda' has no generator '" + std::string(text_arg(c, 3)) + "' for '" + std::string(c->name) + "'" + report_.on_arch(),
+          "use curandStatePhilox4_32_10_t");
+    }
+    if (c->op == Op::tl_rng_init) seeded_ = true;
+    if (!seeded_) report_.fault(c->span, "'" + std::string(c->name) + "' comes before tl.rng_init");
+  }
+
   void call(const Call* c) {
     switch (c->op) {
       case Op::tl_atomic_addx2_elem_op:
@@ -152,6 +169,7 @@ class Checker {
     }
     if (const HelperCall* h = helper_call(c->op)) return helper(c, *h);
     if (c->op == Op::tirx_call_extern || c->op == Op::tirx_call_pure_extern) return external(c);
+    if (c->op == Op::tl_rng_init || c->op == Op::tl_rng_rand || c->op == Op::tl_rng_rand_float) return random(c);
     architecture(c);
     if (!kiln::check::common_operator(report_, c) && !kiln::check::simt_operator(report_, c)) report_.unsupported(c);
   }
@@ -161,6 +179,7 @@ class Checker {
   Arena arena_;
   const bool has_source_;
   int dynamic_ = 0;
+  bool seeded_ = false;  // a generator of random numbers is there
 };
 
 }  // namespace

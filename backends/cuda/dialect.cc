@@ -306,10 +306,16 @@ std::string evaluate(CFamily& p, const Evaluate& e) {
       bool tcgen05 = c->op == Op::tl_initialize_tcgen05_descriptor;
       return p.element(l->buffer, l->indices[0]) + " = " + (tcgen05 ? "tcgen05" : "wgmma") + "_descriptor(" + p.args(c->args, 1) + ");";
     }
+    case Op::tl_rng_init: {
+      auto& printer = static_cast<CudaPrinter&>(p);
+      printer.generator = printer.generators[c];
+      return "random_init(" + p.names.of(printer.generator) + ", " + p.args(c->args.first(3)) + ");";
+    }
     case Op::tl_warpgroup_fence_operand: return "fence_registers(" + at(p, {c->args[1], c->args[2]}) + ", " + p.str(c->args[3]) + ");";
     default: break;
   }
-  if (generator_of(c) || helper_call(c->op)) return p.str(e.value) + ";";
+  bool draws = c->op == Op::tl_rng_rand || c->op == Op::tl_rng_rand_float;
+  if (draws || generator_of(c) || helper_call(c->op)) return p.str(e.value) + ";";
   bool external = c->op == Op::tirx_call_extern || c->op == Op::tirx_call_pure_extern || c->op == Op::kFunction;
   return external ? p.str(e.value) + ";" : "";
 }
@@ -350,6 +356,11 @@ Text call(CFamily& p, const Call& c) {
       bool bytes = v && p.pointees.contains(v) && p.pointees[v].element_bytes() == 1;
       std::string base = bytes ? p.str(c.args[0], Prec::kUnary) : "(char*)" + p.str(c.args[0], Prec::kUnary);
       return {base + " + " + p.str(c.args[1], Prec::kMul), Prec::kAdd};
+    }
+    case Op::tl_rng_rand:
+    case Op::tl_rng_rand_float: {
+      std::string what = c.op == Op::tl_rng_rand ? "u32" : std::string(text_arg(&c, 0)) + (c.dtype.bits == 64 ? "_f64" : "_f32");
+      return {"random_" + what + "(" + p.names.of(printer.generator) + ")"};
     }
     case Op::tirx_buffer_data: return p.expr(c.args[0]);
     case Op::tirx_reinterpret: return {cast_to_result() + p.str(c.args[0], Prec::kUnary), Prec::kUnary};

@@ -20,6 +20,8 @@ struct CudaPrinter : emit::CFamily {
   const std::map<std::string, std::string, std::less<>>& symbols;  // names of the module's functions in the text
   std::map<std::string, std::string>& generated;                   // helpers made for its calls, by name
   std::set<const ir::Var*> word_accessed;                          // arrays that a vector access goes to or comes from
+  std::map<const ir::Call*, const ir::Var*> generators;            // the state of each tl.rng_init
+  const ir::Var* generator = nullptr;                              // of the last one that was printed
   bool swizzled = false;                                           // blockIdx is that of an Attr "threadblock_swizzle_pattern"
 };
 

@@ -180,8 +180,12 @@ const std::vector<Helper>& helpers() {
       {"grid_sync", device::grid_sync, {"grid_sync"}},
       {"pow_of_int", device::pow_of_int, {"pow_of_int"}},
       {"any_of", device::any_of, {"any_of", "all_of"}},
+      {"philox",
+       device::philox,
+       {"philox", "philox_block", "random_init", "random_u32", "random_bits", "random_uniform_f32", "random_uniform_f64",
+        "random_uniform_pair_f64", "random_normal_f32", "random_normal_f64"}},
       {"swizzled_block", device::swizzled_block, {"swizzled_block_rows", "swizzled_block_columns"}},
-      {"scan", device::scan, {"scan_line", "scan_1d", "scan_2d"}},
+      {"scan", device::scan, {"scan_line", "scan_1d", "scan_2d", "as_is", "by"}},
   };
   return all;
 }

@@ -160,11 +160,25 @@ class ModulePrinter {
       if (params[i].info.is_read_only) p.read_only.insert(f->params[i]);
     }
     if (p.swizzled) out.line("const dim3 block = " + swizzle + ";");
+    generators(f, p);
     p.stmt(f->body);
     p.names.pop();
     out.close();
     out.line("");
     if (is_kernel(f)) record(f, symbols_[std::string(f->name)]);
+  }
+
+  // States of random numbers live as long as the function, whatever the block that begins them.
+  void generators(const Function* f, CudaPrinter& p) {
+    visit(
+        f->body, [](const Stmt*) {},
+        [&](const Expr* e) {
+          auto* c = e->as<Call>();
+          if (!c || c->op != Op::tl_rng_init) return;
+          auto* state = arena_.make(Var{{ExprKind::kVar, kHandle, c->span}, "random", nullptr});
+          p.generators[c] = state;
+          p.out.line("philox " + p.names.declare(state) + ";");
+        });
   }
 
   void record(const Function* f, const std::string& symbol) {

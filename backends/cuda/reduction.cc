@@ -124,14 +124,15 @@ Result<Generated> template_call(const Arch& arch, const Call* c) {
     }
     auto power = [](int n) { return n > 0 && (n & (n - 1)) == 0; };
     bool fits = !op.empty() && power(scale) && threads > 0 && threads <= 1024 && threads % scale == 0 && power(threads / scale) &&
-                offset >= 0 && barrier >= 0 && t.lanes == 1 && (t.is_integer() || t.is_floating()) && !combine(op, t, "a", "b").empty();
+                offset >= 0 && barrier >= 0 && t.lanes == 1 && t.bits != 4 && (t.is_integer() || t.is_floating()) &&
+                !combine(op, t, "a", "b").empty();
     bool scratch = threads <= 32 || threads == scale || c->args.size() > 2;
     return fits && scratch ? Result<Generated>(all_reduce(arch, op, t, threads, scale, offset, barrier)) : Result<Generated>(error);
   }
   if ((text == "tl::Any" || text == "tl::All") && c->args.size() == 3) {
     auto* address = c->args[1]->as<Call>();
     auto* place = address && !address->args.empty() ? address->args[0]->as<Load>() : nullptr;
-    if (!place || is_small_float(place->buffer->dtype)) return error;
+    if (!place || is_small_float(place->buffer->dtype) || place->buffer->dtype.bits < 8) return error;
     return Generated{text == "tl::Any" ? "any_of" : "all_of", ""};
   }
   bool maximum = text.starts_with("tl::CumMax"), plane = text.find("2D<") != text.npos;
@@ -142,9 +143,14 @@ Result<Generated> template_call(const Arch& arch, const Call* c) {
   auto* address = named ? c->args[1]->as<Call>() : nullptr;
   auto* place = address && !address->args.empty() ? address->args[0]->as<Load>() : nullptr;
   std::string reverse = args.empty() ? "" : args.back();
-  if (!place || is_small_float(place->buffer->dtype) || (reverse != "true" && reverse != "false")) return error;
+  if (!place || place->buffer->dtype.bits == 4 || place->buffer->dtype.lanes != 1 || (reverse != "true" && reverse != "false"))
+    return error;
   std::string name = std::string(plane ? "scan_2d<" : "scan_1d<") + (maximum ? "true, " : "false, ") + reverse;
   if (plane) name += ", " + args[0] + ", " + args[1];
+  if (DataType t = place->buffer->dtype; is_small_float(t)) {
+    std::string format = small_float_name(t);
+    name += ", by<" + format + "_to_f32>, by<f32_to_" + format + ">";
+  }
   return Generated{name + ">", ""};
 }
 

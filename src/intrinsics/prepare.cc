@@ -50,6 +50,7 @@ class Preparation : public Rewriter {
 
   const Expr* expr(const Expr* e) override {
     e = expr_children(e);
+    if (auto* b = e->as<Broadcast>()) return drawn_pair(b);
     auto* c = e->as<Call>();
     if (!c) return e;
     if (std::string name = ieee_function(c); !name.empty()) {
@@ -134,6 +135,13 @@ class Preparation : public Rewriter {
   }
 
  private:
+  // Each lane of a broadcast draws a random number of its own; two of float64 have more bits (cuRAND's curand_uniform2_double).
+  const Expr* drawn_pair(const Broadcast* b) {
+    auto* c = b->value->as<Call>();
+    bool pair = c && c->op == Op::tl_rng_rand_float && c->dtype == kFloat64 && b->dtype.lanes == 2 && text_arg(c, 0) == "uniform";
+    return pair ? build.broadcast(build.call(c->dtype, c->op, {build.string_imm("uniform_pair")}, c->span), 2, b->span) : b;
+  }
+
   const Expr* reinterpret(DataType t, const Expr* v) { return v->dtype == t ? v : build.call(t, Op::tirx_reinterpret, {v}, v->span); }
 
   // The words at an address, as elements of a view of that memory.

@@ -81,6 +81,10 @@ const std::vector<Row>& rows() {
       {function("F_[0]", "float32", "tl::AllReduce<tl::SumOp, 32, 1, 0>::run", "H_[1]"), "all_reduce_sum_f32_32_1(f16_to_f32(H[1]))"},
       {"T.evaluate(T.call_extern(\"handle\", \"tl::CumSum1D<32, false>::run\", T.address_of(C_[0]), T.address_of(C_[0]), 64))",
        "scan_1d<false, false>(C, C, 64);"},
+      {"T.evaluate(T.call_extern(\"handle\", \"tl::CumSum1D<32, true>::run\", T.address_of(H_[0]), T.address_of(H_[0]), 64))",
+       "scan_1d<false, true, by<f16_to_f32>, by<f32_to_f16>>(H, H, 64);"},
+      {"T.evaluate(T.call_extern(\"handle\", \"tl::CumMax2D<64, 0, false>::run\", T.address_of(B_[0]), T.address_of(B_[0]), 4, 4, 4, 4))",
+       "scan_2d<true, false, 64, 0, by<bf16_to_f32>, by<f32_to_bf16>>(B, B, 4, 4, 4, 4);"},
       {function("I_[0]", "int32", "__float2int_rd", "F_[1]"), "__float2int_rd(F[1])"},
       {function("U_[0]", "uint32", "__funnelshift_l", "U_[1], U_[2], U_[3]"), "__funnelshift_l("},
       {function("I_[0]", "int32", "__dp2a_lo", "I_[1], I_[2], I_[3]"), "__dp2a_lo("},
@@ -114,6 +118,35 @@ TEST(CudaIntrinsics, AllOfThemCompile) {
   ASSERT_TRUE(s.ok()) << s.error().to_string();
   auto ptx = artifacts_of(*s, *arch_of(*Target::parse("cuda -arch=sm_80"))).at("ptx")();
   EXPECT_TRUE(ptx.ok()) << ptx.error().to_string();
+}
+
+const char* const kSeed = "T.evaluate(T.call_intrin(\"void\", \"tl.rng_init\", 7, tx, 0, \"curandStatePhilox4_32_10_t\"))";
+
+TEST(CudaRandom, EachLaneDrawsANumber) {
+  auto s = source({kSeed, intrinsic("U_[0]", "uint32", "tl.rng_rand", ""),
+                   "F_[0:4] = T.Broadcast(T.call_intrin(\"float32\", \"tl.rng_rand_float\", \"normal\"), 4)",
+                   "D_[0:2] = T.Broadcast(T.call_intrin(\"float64\", \"tl.rng_rand_float\", \"uniform\"), 2)",
+                   "D_[2] = T.call_intrin(\"float64\", \"tl.rng_rand_float\", \"uniform\")", kSeed,
+                   intrinsic("D_[3]", "float64", "tl.rng_rand_float", "\"normal\"")},
+                  "sm_80");
+  ASSERT_TRUE(s.ok()) << s.error().to_string();
+  for (const char* line : {"  philox random;\n  philox random_1;\n", "random_init(random, 7, tx, 0);", "U[0] = random_u32(random);",
+                           "= random_normal_f32(random);", "= random_uniform_pair_f64(random);", "D[2] = random_uniform_f64(random);",
+                           "random_init(random_1, 7, tx, 0);", "D[3] = random_normal_f64(random_1);"}) {
+    EXPECT_THAT(s->text, HasSubstr(line));
+  }
+  auto cubin = artifacts_of(*s, *arch_of(*Target::parse("cuda -arch=sm_80"))).at("cubin")();
+  EXPECT_TRUE(cubin.ok()) << cubin.error().to_string();
+}
+
+TEST(CudaRandom, OtherGeneratorsAndDrawsWithoutASeedAreRefused) {
+  auto other = source({"T.evaluate(T.call_intrin(\"void\", \"tl.rng_init\", 7, tx, 0, \"curandStateXORWOW_t\"))"}, "sm_80");
+  ASSERT_FALSE(other.ok());
+  EXPECT_THAT(other.error().to_string(),
+              HasSubstr("has no generator 'curandStateXORWOW_t' for 'tl.rng_init' on sm_80 (use curandStatePhilox"));
+  auto none = source({intrinsic("U_[0]", "uint32", "tl.rng_rand", "")}, "sm_80");
+  ASSERT_FALSE(none.ok());
+  EXPECT_THAT(none.error().to_string(), HasSubstr("'tl.rng_rand' comes before tl.rng_init"));
 }
 
 // Without arguments or with one of the wrong kind: printed as what it is, or refused by its name.
