@@ -44,6 +44,7 @@ bool bind(void* library, Driver& d, std::string& missing) {
   find(d.wait_event, "cuEventSynchronize");
   find(d.elapsed, "cuEventElapsedTime");
   bool complete = missing.empty();
+  find(d.max_cluster_size, "cuOccupancyMaxPotentialClusterSize");
   find(d.encode_tiled, "cuTensorMapEncodeTiled");
   find(d.encode_im2col, "cuTensorMapEncodeIm2col");
   return complete;
@@ -153,6 +154,7 @@ Error failed(const Driver& d, int result, const std::string& doing) {
     case 222: hint = "the toolkit that compiled is newer than the driver: update the driver"; break;
     case 700:
     case 716: hint = "compute-sanitizer shows the access"; break;
+    case 912: hint = "all blocks of a cluster must fit on the device at once: use fewer, or less shared memory"; break;
     case 719: hint = "compute-sanitizer shows the instruction"; break;
     default: break;
   }

@@ -79,6 +79,7 @@ struct Driver {
   int (*wait_event)(Handle);
   int (*elapsed)(float*, Handle, Handle);
   // Null in drivers before 12.0.
+  int (*max_cluster_size)(int*, Handle, const LaunchConfig*);
   int (*encode_tiled)(void*, int, uint32_t, void*, const uint64_t*, const uint64_t*, const uint32_t*, const uint32_t*, int, int, int, int);
   int (*encode_im2col)(void*, int, uint32_t, void*, const uint64_t*, const uint64_t*, const int*, const int*, uint32_t, uint32_t,
                        const uint32_t*, int, int, int, int);

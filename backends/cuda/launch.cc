@@ -18,12 +18,15 @@ using runtime::Slot;
 
 constexpr int kMaxDevices = 64;
 constexpr int kDefaultSharedBytes = 48 * 1024;  // more takes an attribute of the function
+constexpr uint64_t kMostCluster = 16;           // blocks, on any device up to sm_120
+constexpr uint64_t kPortableCluster = 8;        // blocks; more takes one, too
 
 // A kernel on one device.
 struct Loaded {
   Handle function = nullptr;
   int max_threads = 0, static_shared_bytes = 0;
   std::atomic<int> dynamic_shared_bytes = 0;  // that the function was told of
+  std::atomic<uint64_t> large_cluster = 0;    // the last one that the device was found to hold, as `cluster_key` writes it
 };
 
 struct OnDevice {
@@ -158,10 +161,16 @@ class CudaLauncher final : public runtime::Launcher {
       LaunchAttribute& a = attributes[config.attribute_count++];
       a.id = id, a.words[0] = x, a.words[1] = y, a.words[2] = z;
     };
-    if (plan.has_cluster && (v[0] | v[1] | v[2]) != 1) add(LaunchAttribute::kClusterDimension, v[0], v[1], v[2]);
+    if (plan.has_cluster && (v[0] != 1 || v[1] != 1 || v[2] != 1)) {
+      if (Fault f = check_cluster(*on.gpu, {v[0], v[1], v[2]}, config)) return f;
+      add(LaunchAttribute::kClusterDimension, v[0], v[1], v[2]);
+    }
     if (plan.cooperative) add(LaunchAttribute::kCooperative, 1, 0, 0);
     if (plan.dependent_launch) add(LaunchAttribute::kProgrammaticStreamSerialization, 1, 0, 0);
     config.attributes = attributes;
+    if (uint64_t{v[0]} * v[1] * v[2] > kPortableCluster) {
+      if (Fault f = admit_large_cluster(d, kernel, v[0] * v[1] * v[2], config)) return f;
+    }
     config.stream = TVMFFIEnvGetStream(kDLCUDA, on.gpu->index);
     int r = d.launch(&config, kernel.function, args, nullptr);
     if (r) return fault(failed(d, r, "the launch with grid " + text(config.grid) + " and block " + text(config.block)));
@@ -192,6 +201,36 @@ class CudaLauncher final : public runtime::Launcher {
                          std::to_string(c.dynamic_shared_bytes) + " dynamic and " + std::to_string(kernel.static_shared_bytes) + " static");
     }
     return {};
+  }
+
+  static Fault check_cluster(const Gpu& gpu, const uint32_t (&cluster)[3], const LaunchConfig& c) {
+    if (gpu.major < 9) return value_fault("expected a device of sm_90 or newer for clusters of blocks, got " + gpu.name);
+    for (int i = 0; i < 3; ++i) {
+      if (cluster[i] != 0 && c.grid[i] % cluster[i] == 0) continue;
+      return value_fault("expected a grid that clusters of " + text(cluster) + " blocks divide, got " + text(c.grid));
+    }
+    if (uint64_t{cluster[0]} * cluster[1] * cluster[2] <= kMostCluster) return {};
+    return value_fault("expected a cluster of at most " + std::to_string(kMostCluster) + " blocks, got " + text(cluster));
+  }
+
+  // A cluster of more than 8 blocks is for devices that hold it; how many, the driver tells (CUDA Driver API, "Occupancy"). Asked again
+  // when anything that it depends on changes. Threads that race here ask more than once, to no harm.
+  Fault admit_large_cluster(const Driver& d, Loaded& kernel, uint32_t blocks, const LaunchConfig& c) const {
+    uint64_t key = cluster_key(blocks, c);
+    if (kernel.large_cluster.load(std::memory_order_relaxed) == key) return {};
+    if (int r = d.set_function_attribute(kernel.function, FunctionAttribute::kNonPortableClusterSize, 1)) {
+      return fault(failed(d, r, "allowing a cluster of " + std::to_string(blocks) + " blocks"));
+    }
+    int most = static_cast<int>(blocks);
+    if (d.max_cluster_size && d.max_cluster_size(&most, kernel.function, &c) == 0 && most < static_cast<int>(blocks)) {
+      return value_fault("expected a cluster of at most " + std::to_string(most) +
+                         " blocks, which the device holds of this kernel at once, got " + std::to_string(blocks));
+    }
+    kernel.large_cluster.store(key, std::memory_order_relaxed);
+    return {};
+  }
+  static uint64_t cluster_key(uint32_t blocks, const LaunchConfig& c) {  // at most 16 blocks and 1024 threads, checked before
+    return uint64_t{blocks} << 48 | uint64_t{c.block[0]} * c.block[1] * c.block[2] << 32 | c.dynamic_shared_bytes;
   }
 
   // Threads that race here set the attribute more than once, to no harm: it only grows.

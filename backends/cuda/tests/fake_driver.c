@@ -28,7 +28,7 @@ struct fake_launch {
 };
 struct fake_state {
   int launch_count, loads, shared_attribute, shared_attribute_calls, launch_result;
-  int static_shared, max_threads;
+  int static_shared, max_threads, large_clusters, max_cluster;
   int arg_bytes[8];
   char code[64];
   struct fake_launch last;
@@ -95,8 +95,13 @@ EXPORT int cuFuncGetAttribute(int* v, int a, void* f) {
 }
 EXPORT int cuFuncSetAttribute(void* f, int a, int v) {
   (void)f;
+  if (a == 14 && v == 1) ++fake_driver_state.large_clusters;
   if (a == 8) fake_driver_state.shared_attribute = v, ++fake_driver_state.shared_attribute_calls;
   return 0;
+}
+EXPORT int cuOccupancyMaxPotentialClusterSize(int* blocks, void* f, const struct config* c) {
+  (void)f, (void)c;
+  return *blocks = fake_driver_state.max_cluster, 0;
 }
 EXPORT int cuLaunchKernelEx(const struct config* c, void* f, void** args, void** extra) {
   (void)extra;

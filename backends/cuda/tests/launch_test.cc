@@ -32,7 +32,7 @@ struct FakeLaunch {
   unsigned char args[8][128];
 };
 struct FakeState {
-  int launch_count, loads, shared_attribute, shared_attribute_calls, launch_result, static_shared, max_threads;
+  int launch_count, loads, shared_attribute, shared_attribute_calls, launch_result, static_shared, max_threads, large_clusters, max_cluster;
   int arg_bytes[8];
   char code[64];
   FakeLaunch last;
@@ -113,6 +113,8 @@ TEST_F(Launch, SaysWhatIsWrongBeforeTheLaunch) {
   fake().max_threads = 128;
   Module bounded = module(source());
   EXPECT_THAT(error(runtime::call(bounded, "scale", args(t, 1, 1, 256, 0))), HasSubstr("expected a block of at most 128 threads"));
+  EXPECT_THAT(error(runtime::call(m, "scale", args(t, 1, (int64_t{1} << 32) + 1, 32, 0))),
+              HasSubstr("launch value 'blockIdx.x' (argument 4): expected 0 to 4294967295"));
   EXPECT_EQ(fake().launch_count, 0);
 }
 
@@ -173,6 +175,69 @@ TEST_F(Launch, TellsTheDriverOfClustersAndCooperation) {
   EXPECT_EQ(l.attributes[0].words[0], 2u);
   EXPECT_EQ(l.attributes[1].id, 2);
   EXPECT_EQ(l.attributes[2].id, 6);
+}
+
+TEST_F(Launch, AllowsLargeClustersWhereTheDeviceHoldsThem) {
+  Source s = source();
+  s.kernels[0].launch_params.insert(s.kernels[0].launch_params.begin(), "tirx.cluster_dim_x");
+  Module m = module(s);
+  DLTensor t = tensor();
+  auto launch = [&](int64_t cluster, int64_t blocks, int64_t shared = 0) {
+    std::vector<Argument> a = args(t, 1, blocks, 32, shared);
+    a.insert(a.begin() + 3, Argument::of(cluster));
+    return error(runtime::call(m, "scale", a));
+  };
+  fake().max_cluster = 16;
+  EXPECT_EQ(launch(8, 32), "");
+  EXPECT_EQ(fake().large_clusters, 0);
+  EXPECT_EQ(launch(16, 32), "");
+  EXPECT_EQ(launch(16, 64), "");
+  EXPECT_EQ(fake().large_clusters, 1);
+  EXPECT_EQ(fake().last.attributes[0].words[0], 16u);
+  fake().max_cluster = 12;
+  EXPECT_EQ(launch(16, 32, 65536), "expected a cluster of at most 12 blocks, which the device holds of this kernel at once, got 16");
+  EXPECT_EQ(launch(32, 32), "expected a cluster of at most 16 blocks, got (32, 1, 1)");
+  EXPECT_EQ(launch(2, 3), "expected a grid that clusters of (2, 1, 1) blocks divide, got (3, 1, 1)");
+  EXPECT_THAT(launch(0, 3), HasSubstr("clusters of (0, 1, 1) blocks"));
+  EXPECT_EQ(fake().launch_count, 3);
+}
+
+// Little-endian bytes, worked out by hand.
+TEST_F(Launch, PassesScalarsOfEveryDtypeByValue) {
+  using ir::TypeCode;
+  struct Scalar {
+    ir::DataType dtype;
+    Argument value;
+    std::vector<unsigned char> bytes;
+  };
+  auto integer = [](int64_t v) { return Argument::of(v); };
+  const Scalar scalars[] = {
+      {{TypeCode::kInt, 8, 1}, integer(-2), {0xfe}},
+      {{TypeCode::kInt, 16, 1}, integer(-2), {0xfe, 0xff}},
+      {{TypeCode::kInt, 32, 1}, integer(-2), {0xfe, 0xff, 0xff, 0xff}},
+      {{TypeCode::kInt, 64, 1}, integer(INT64_MIN), {0, 0, 0, 0, 0, 0, 0, 0x80}},
+      {{TypeCode::kUInt, 8, 1}, integer(200), {200}},
+      {{TypeCode::kUInt, 16, 1}, integer(0xabcd), {0xcd, 0xab}},
+      {{TypeCode::kUInt, 32, 1}, integer(0xdeadbeef), {0xef, 0xbe, 0xad, 0xde}},
+      {{TypeCode::kUInt, 64, 1}, integer(-1), {255, 255, 255, 255, 255, 255, 255, 255}},
+      {ir::kBool, integer(1), {1}},
+      {{TypeCode::kFloat, 16, 1}, Argument::of(1.5), {0x00, 0x3e}},
+      {{TypeCode::kBFloat, 16, 1}, Argument::of(-1.0), {0x80, 0xbf}},
+      {{TypeCode::kFloat8E4M3FN, 8, 1}, Argument::of(1.0), {0x38}},
+      {{TypeCode::kFloat8E5M2, 8, 1}, Argument::of(-1.0), {0xbc}},
+      {{TypeCode::kFloat, 32, 1}, Argument::of(0.1), {0xcd, 0xcc, 0xcc, 0x3d}},
+      {{TypeCode::kFloat, 64, 1}, integer(2), {0, 0, 0, 0, 0, 0, 0, 0x40}},
+  };
+  for (const Scalar& scalar : scalars) {
+    Source s = source();
+    s.kernels[0].params.resize(1);
+    s.kernels[0].params[0] = {}, s.kernels[0].params[0].name = "x", s.kernels[0].params[0].dtype = scalar.dtype;
+    s.kernels[0].launch_params = {"blockIdx.x"};
+    fake().arg_bytes[0] = static_cast<int>(scalar.bytes.size());
+    ASSERT_EQ(error(runtime::call(module(s), "scale", std::vector<Argument>{scalar.value, integer(1)})), "") << ir::to_string(scalar.dtype);
+    const unsigned char* got = fake().last.args[0];
+    EXPECT_EQ(std::vector<unsigned char>(got, got + scalar.bytes.size()), scalar.bytes) << ir::to_string(scalar.dtype);
+  }
 }
 
 TEST_F(Launch, PassesTensorMapsByValue) {
