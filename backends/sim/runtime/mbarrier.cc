@@ -124,7 +124,8 @@ int32_t test(sim_warp* w, const void* at, uint64_t parity, int32_t site) {
 }
 
 void wait(sim_warp* w, sim_mask mask, const void* at, uint64_t parity, int32_t site) {
-  while (checked(w, at, site).phase == parity) cluster_of(w).block(warp_of(w), mask, Wait::kMbarrier, at, parity, site);
+  // Who waits is woken by the end of the phase, and need not see the barrier before the next one ends as well.
+  if (checked(w, at, site).phase == parity) cluster_of(w).block(warp_of(w), mask, Wait::kMbarrier, at, parity, site);
 }
 
 // What asynchronous work does to a barrier; there is no warp to stop.

@@ -78,7 +78,7 @@ void Cluster::begin(int64_t number) {
   steps = ticks = 0;
   cluster_arrived = 0, cluster_phase = 0;
   live_warps_ = launch.blocks_per_cluster * launch.warps;
-  ready_.clear(), blocked_.clear(), agents_.clear();
+  round_.clear(), ready_.clear(), blocked_.clear(), agents_.clear();
   printed.clear();
   quiet_ = 0;
   failed_ = false;
@@ -115,7 +115,8 @@ Cluster::Stop Cluster::run() {
   while (true) {
     if (failed_ || launch.failed.load(std::memory_order_relaxed)) return Stop::kFailed;
     if (!agents_.empty() && random.one_in(4)) perform_any();
-    if (ready_.empty()) {
+    if (round_.empty()) round_.swap(ready_);
+    if (round_.empty()) {
       if (!agents_.empty()) {
         perform_any();
       } else if (live_warps_ == 0) {
@@ -128,15 +129,15 @@ Cluster::Stop Cluster::run() {
       }
       continue;
     }
-    if (quiet_ > 2 * ready_.size() + 8) {
+    if (quiet_ > 2 * (round_.size() + ready_.size()) + 8) {
       if (agents_.empty()) return Stop::kParked;
       perform_any();
     }
     ++steps;
-    size_t i = ready_.size() == 1 ? 0 : random.below(ready_.size());
-    Warp& w = *ready_[i];
-    ready_[i] = ready_.back();
-    ready_.pop_back();
+    size_t i = round_.size() == 1 ? 0 : random.below(round_.size());
+    Warp& w = *round_[i];
+    round_[i] = round_.back();
+    round_.pop_back();
     resume(w);
   }
 }

@@ -182,7 +182,9 @@ class Cluster {
   bool wake_from_grid();
   void deadlock();
 
-  std::vector<Warp*> ready_, blocked_;
+  // Warps run in rounds, each once in random order: on the device, too, none is left behind for long, and programs rely on it where a warp
+  // only looks at the phases of an mbarrier.
+  std::vector<Warp*> round_, ready_, blocked_;  // still to run in this round; in the next one; waiting
   std::vector<Agent> agents_;
   size_t quiet_ = 0;  // spins in a row, while nothing else happens
   int live_warps_ = 0;
