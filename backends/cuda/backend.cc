@@ -5,6 +5,7 @@
 #include "backends/cuda/driver.h"
 #include "backends/cuda/launch.h"
 #include "backends/cuda/print.h"
+#include "backends/cuda/tensor_map.h"
 #include "backends/cuda/toolchain.h"
 #include "backends/cuda_device.h"
 #include "kiln/ir_module.h"
@@ -49,6 +50,7 @@ Result<Module> build(const IRModule& module, const Target& target) {
 }
 
 Status init() {
+  register_tensor_map_functions();
   DeviceCodegen codegen;
   codegen.name = "cuda";
   codegen.build = build;

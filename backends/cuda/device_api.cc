@@ -56,14 +56,6 @@ Status synchronize(int device) {
   return with_device(device, "running the kernels", [](const Driver& d) { return d.synchronize(); });
 }
 
-// The driver encodes only where a context is current.
-Status encode(int device, const runtime::TensorMap& m, void* out) {
-  Result<const Gpu*> g = gpu(device);
-  if (!g) return g.error();
-  CurrentContext current(*driver(), (*g)->context);
-  return encode_tensor_map(m, out);
-}
-
 // Between launches the second-level cache is overwritten.
 Result<std::vector<double>> time(int device, int repeat, const std::function<Status()>& launch) {
   Result<const Gpu*> g = gpu(device);
@@ -97,7 +89,7 @@ Result<std::vector<double>> time(int device, int repeat, const std::function<Sta
 }  // namespace
 
 const runtime::DeviceApi& device_api() {
-  static const runtime::DeviceApi api = {"cuda", kDLCUDA, 256, list, allocate, release, copy, synchronize, encode, time};
+  static const runtime::DeviceApi api = {"cuda", kDLCUDA, 256, list, allocate, release, copy, synchronize, encode_tensor_map, time};
   return api;
 }
 

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "runtime/arguments.h"
+#include "runtime/raise.h"
 
 namespace kiln::runtime {
 
@@ -26,17 +27,6 @@ struct Program {
   std::vector<void*> entries;                // in the order of source.kernels
   LastError last_error = nullptr;
 };
-
-// Without a backtrace: the message says it all, and the first one in a process costs 0.2 s.
-int raise(std::string_view kind, const std::string& message) {
-  TVMFFIByteArray k{kind.data(), kind.size()}, m{message.data(), message.size()}, no_backtrace{"", 0};
-  TVMFFIObjectHandle error = nullptr;
-  if (TVMFFIErrorCreate(&k, &m, &no_backtrace, &error) == 0) {
-    TVMFFIErrorSetRaised(error);
-    TVMFFIObjectDecRef(error);
-  }
-  return -1;
-}
 
 // "ErrorKind: message" of a kernel's own failure.
 int raise_kernel_error(const KernelInfo& kernel, const Program& program, int32_t status) {

@@ -28,7 +28,7 @@ struct fake_launch {
 };
 struct fake_state {
   int launch_count, loads, shared_attribute, shared_attribute_calls, launch_result;
-  int static_shared, max_threads, large_clusters, max_cluster;
+  int static_shared, max_threads, large_clusters, max_cluster, encodes;
   int arg_bytes[8];
   char code[64];
   struct fake_launch last;
@@ -134,6 +134,7 @@ EXPORT int cuTensorMapEncodeTiled(void* out, int dtype, uint32_t rank, void* bas
                                   const uint32_t* box, const uint32_t* element_strides, int interleave, int swizzle, int l2, int fill) {
   (void)element_strides, (void)interleave, (void)l2, (void)fill;
   if (!current) return 201;  // CUDA_ERROR_INVALID_CONTEXT
+  __atomic_fetch_add(&fake_driver_state.encodes, 1, __ATOMIC_RELAXED);
   uint64_t seen[16] = {(uint64_t)dtype,           rank,   (uint64_t)(uintptr_t)base, dims[0], rank > 1 ? dims[1] : 0,
                        rank > 1 ? strides[0] : 0, box[0], (uint64_t)swizzle};
   return memcpy(out, seen, sizeof seen), 0;

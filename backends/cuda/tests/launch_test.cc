@@ -4,12 +4,14 @@
 #include <dlfcn.h>
 #include <dlpack/dlpack.h>
 #include <gmock/gmock.h>
+#include <tvm/ffi/tvm_ffi.h>
 
 #include <cstdlib>
 #include <cstring>
 #include <thread>
 
 #include "backends/cuda/device_api.h"
+#include "backends/cuda/tensor_map.h"
 #include "runtime/call.h"
 
 namespace kiln::cuda {
@@ -32,7 +34,8 @@ struct FakeLaunch {
   unsigned char args[8][128];
 };
 struct FakeState {
-  int launch_count, loads, shared_attribute, shared_attribute_calls, launch_result, static_shared, max_threads, large_clusters, max_cluster;
+  int launch_count, loads, shared_attribute, shared_attribute_calls, launch_result, static_shared, max_threads, large_clusters, max_cluster,
+      encodes;
   int arg_bytes[8];
   char code[64];
   FakeLaunch last;
@@ -262,6 +265,85 @@ TEST_F(Launch, PassesTensorMapsByValue) {
   EXPECT_THAT(error(runtime::call(module_with_map, "scale", a)), HasSubstr("expected a pointer to a tensor map, got a null pointer"));
   m.box = {16};
   EXPECT_THAT(error(device_api().encode(0, m, map)), HasSubstr("expected lists of one rank"));
+}
+
+TEST_F(Launch, EncodesATensorMapAgainWhenAFieldChanged) {
+  runtime::TensorMap m;
+  m.dtype = 9, m.base = memory_, m.dims = {64, 31}, m.strides = {128}, m.box = {16, 8}, m.element_strides = {1, 1};
+  alignas(64) unsigned char map[128], again[128];
+  auto encode = [&](unsigned char* out) { return error(device_api().encode(0, m, out)); };
+  EXPECT_EQ(encode(map) + encode(again), "");
+  EXPECT_EQ(fake().encodes, 1);
+  EXPECT_EQ(std::memcmp(map, again, 128), 0);
+  m.base = memory_ + 2;
+  EXPECT_EQ(encode(again), "");
+  EXPECT_EQ(fake().encodes, 2);
+  uint64_t seen[16];
+  std::memcpy(seen, again, sizeof seen);
+  EXPECT_EQ(seen[2], reinterpret_cast<uintptr_t>(memory_ + 2));
+  m.oob_fill = 1;  // a field that the fake's map does not show
+  EXPECT_EQ(encode(again), "");
+  EXPECT_EQ(fake().encodes, 3);
+}
+
+TEST_F(Launch, MakesTensorMapsForHostsInOtherLanguages) {
+  register_tensor_map_functions();
+  register_tensor_map_functions();
+  alignas(64) unsigned char map[128] = {};
+  // As TVM's host code calls it: the map, dtype, rank, tensor, dimensions, strides with the innermost, box, element strides, four
+  // enumerators.
+  auto tiled = *tvm::ffi::Function::GetGlobal("__tvm_tensormap_create_tiled");
+  void *out = map, *base = memory_;
+  tiled(out, 6, 2, base, 60, 30, 2, 120, 16, 8, 1, 1, 0, 3, 2, 0);
+  uint64_t seen[16];
+  std::memcpy(seen, map, sizeof seen);
+  EXPECT_THAT(std::vector<uint64_t>(seen, seen + 8),
+              testing::ElementsAre(6u, 2u, reinterpret_cast<uintptr_t>(memory_), 60u, 30u, 120u, 16u, 3u));
+  auto im2col = *tvm::ffi::Function::GetGlobal("kiln.tensormap_create_im2col");
+  im2col(out, 6, 4, base, 8, 9, 9, 2, 2, 16, 144, 1296, 1, 1, 1, 1, -1, -2, 1, 2, 32, 64, 0, 3, 2, 0);
+  std::memcpy(seen, map, sizeof seen);
+  EXPECT_THAT(std::vector<uint64_t>(seen, seen + 5), testing::ElementsAre(6u, 4u, static_cast<uint64_t>(-1), 64u, 32u));
+}
+
+TEST_F(Launch, SaysWhatIsWrongWithATensorMapsArguments) {
+  register_tensor_map_functions();
+  alignas(64) unsigned char map[128] = {};
+  void *out = map, *base = memory_, *none = nullptr;
+  auto tiled = *tvm::ffi::Function::GetGlobal("kiln.tensormap_create_tiled");
+  auto message = [&](auto... args) {
+    try {
+      tiled(args...);
+    } catch (const tvm::ffi::Error& e) {
+      return std::string(e.kind()) + ": " + std::string(e.message());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(message(out, 6), "ValueError: tensor map: expected more arguments, the rank next, got 2");
+  EXPECT_EQ(message(none, 6), "ValueError: tensor map: expected a pointer that is not null for the map (argument 0)");
+  EXPECT_EQ(message(out, 6, 6, base), "ValueError: tensor map: expected a rank of 1 to 5, got 6");
+  EXPECT_EQ(message(out, 6, 1, base, "x"), "ValueError: tensor map: expected an integer for a dimension (argument 4)");
+  EXPECT_EQ(message(out, 6, 1, base, 64, 2, 16, 1, 0, 0, 0, 0, 0),
+            "ValueError: tensor map: expected 12 arguments for a tensor map of that rank, got 13");
+}
+
+TEST_F(Launch, ThreadsMakeTensorMapsAtOnce) {
+  std::atomic<int> wrong = 0;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&, i] {
+      alignas(64) unsigned char map[128];
+      for (int64_t round = 0; round < 200; ++round) {
+        runtime::TensorMap m;
+        m.base = memory_, m.dims = {1000 + round % 100, 7 + i}, m.strides = {8}, m.box = {1, 1}, m.element_strides = {1, 1};
+        uint64_t seen[16] = {};
+        bool made = device_api().encode(0, m, map).ok();
+        std::memcpy(seen, map, sizeof seen);
+        wrong += !made || seen[3] != static_cast<uint64_t>(1000 + round % 100) || seen[4] != static_cast<uint64_t>(7 + i);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
 }
 
 TEST_F(Launch, LoadsOnceWhenThreadsRace) {
