@@ -56,10 +56,10 @@ struct TensorCopy {
 };
 // "tcgen05.cp.cta_group::1.32x128b.warpx4".
 Result<TensorCopy> parse_tensor_copy(std::string_view mnemonic);
-// Writes to one block's tensor memory; call it for each block of a pair with that block's `shared`.
+// Writes to one block's tensor memory (4x256b: to every 32nd lane); call it for each block of a pair with that block's `shared`.
 Status tensor_copy(const TensorCopy& form, TensorMemory& memory, uint32_t address, uint64_t descriptor, std::span<const std::byte> shared);
 
-// tcgen05.shift.down: row i of the 32-byte column at `address` becomes row i + 1's value, for the lanes from the address's on but the last.
+// tcgen05.shift.down: of the 32 lanes and 8 columns from `address` on, each lane but the last gives its value to the next.
 Status tensor_shift(TensorMemory& memory, uint32_t address);
 
 }  // namespace kiln::sim
