@@ -109,6 +109,7 @@ Status load_bytes(const SharedTile& tile, std::span<const std::byte> shared, std
   uint32_t outside = 0;
   for_pieces(tile, [&](uint32_t offset) {
     if (offset + kPiece > shared.size()) {
+      if (outside) return;
       outside = offset + 1;
     } else {
       std::memcpy(to, shared.data() + offset, kPiece);

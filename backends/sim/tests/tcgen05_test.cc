@@ -320,7 +320,7 @@ TEST(Tcgen05Errors, AreSaid) {
   in.a = uint64_t{3} << 61 | uint64_t{1} << 46;
   EXPECT_EQ(message(1 << 4 | 8 << 17 | 8 << 24), "a matrix descriptor has swizzle 3, which is reserved");
   in.a = uint64_t{1} << 46 | uint64_t{512} << 32;
-  EXPECT_EQ(message(1 << 4 | 8 << 17 | 8 << 24), "a matrix descriptor reaches bytes 8304 to 8319 of shared memory, which has 1024");
+  EXPECT_EQ(message(1 << 4 | 8 << 17 | 8 << 24), "a matrix descriptor reaches bytes 8192 to 8207 of shared memory, which has 1024");
   in.d = 500;
   EXPECT_EQ(message(1 << 4 | 8 << 17 | 8 << 24), "d of a tcgen05.mma leaves tensor memory: column 500, lane 0, and 64 columns");
 }
