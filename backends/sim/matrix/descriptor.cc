@@ -1,5 +1,6 @@
 #include "backends/sim/matrix/descriptor.h"
 
+#include <bit>
 #include <cstring>
 #include <type_traits>
 
@@ -92,13 +93,12 @@ uint32_t piece_offset(const SharedMatrix& m, int outer, int piece) {
     uint32_t group = o / 8, within = o % 8 * kPiece;
     return m.start + within + (m.k_major ? group * m.stride + p * m.leading : group * m.leading + p * m.stride);
   }
-  auto width = static_cast<uint32_t>(m.swizzle), per_row = width / kPiece;
-  uint32_t together = m.pieces_of_32 ? 4 : 8;  // rows of an atom
-  if (m.k_major) together = 8;
-  uint32_t at = m.start + o % together * width + o / together * m.stride + p % per_row * kPiece + p / per_row * m.leading;
+  auto width = static_cast<uint32_t>(m.swizzle), in_row = width / kPiece - 1;  // a power of two less one
+  int row_bits = std::countr_zero(width / kPiece), atom_bits = m.pieces_of_32 && !m.k_major ? 2 : 3;
+  uint32_t atom = o >> atom_bits, within = o & ((1u << atom_bits) - 1);
+  uint32_t at = m.start + within * width + atom * m.stride + (p & in_row) * kPiece + (p >> row_bits) * m.leading;
   uint32_t row = (at >> 7) - m.base;
-  if (m.pieces_of_32) return at ^ (row & 3) << 5;
-  return at ^ (row & (per_row - 1)) << 4;
+  return m.pieces_of_32 ? at ^ (row & 3) << 5 : at ^ (row & in_row) << 4;
 }
 
 void visit_pieces(const SharedTile& tile, const std::function<void(uint32_t offset, int bytes)>& visit) {
