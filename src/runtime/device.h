@@ -28,6 +28,23 @@ struct TensorMap {
 };
 constexpr size_t kTensorMapBytes = 128;
 
+// A fault that a launch in checked mode has: one for each cause, with the number of times it was seen.
+struct Finding {
+  std::string kind;     // "race", "out_of_bounds", "misaligned", "uninitialised", "deadlock", "tx_count", "divergent_barrier", ...
+  std::string kernel;   // the module's name of it
+  std::string place;    // in the user's source, "gemm.py:21"; empty where the module does not say
+  std::string message;  // what happened, and where else
+  int64_t count = 0;
+};
+
+// A device's checked mode: launches from `start` to `finish` are watched, one at a time and in an order that the seed decides. A fault that
+// ends a kernel early is a finding, no error of the launch.
+struct Checking {
+  const char* target_key;  // key of targets whose codegens print for it
+  Status (*start)(int device, uint64_t seed);
+  std::vector<Finding> (*finish)(int device);
+};
+
 // One kind of device. Every function takes the number of a device; all of them are safe from any thread.
 struct DeviceApi {
   const char* name;                                                      // "cpu": cpu:0 is its first device
@@ -41,6 +58,7 @@ struct DeviceApi {
   Status (*encode)(int device, const TensorMap& map, void* out);         // kTensorMapBytes, aligned to 64; null: it has none
   // Milliseconds that the device took for each of `repeat` launches: a GPU's with a cold level 2 cache, the CPU's with caches as they are.
   Result<std::vector<double>> (*time)(int device, int repeat, const std::function<Status()>& launch);
+  const Checking* checking = nullptr;  // null: it has no checked mode
 };
 
 // The host's own memory.
