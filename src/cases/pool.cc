@@ -35,6 +35,11 @@ std::string pack(const Outcome& o) {
   put(out, std::string(1, static_cast<char>(o.state)));
   put(out, o.reason);
   put(out, o.codegen);
+  put(out, static_cast<double>(o.findings.size()));
+  for (const runtime::Finding& f : o.findings) {
+    for (const std::string* s : {&f.kind, &f.kernel, &f.place, &f.message}) put(out, *s);
+    put(out, static_cast<double>(f.count));
+  }
   put(out, static_cast<double>(o.times.size()));
   for (const driver::Timing& t : o.times) put(out, t.step), put(out, t.milliseconds);
   for (const KernelTime& k : o.kernels) {
@@ -80,6 +85,12 @@ bool unpack(std::string_view in, Outcome& o) {
   o.codegen = u.text();
   if (!u.ok || state.size() != 1) return false;
   o.state = static_cast<Outcome::State>(state[0]);
+  for (double n = u.number(); u.ok && n > 0; --n) {
+    runtime::Finding f;
+    for (std::string* s : {&f.kind, &f.kernel, &f.place, &f.message}) *s = u.text();
+    f.count = static_cast<int64_t>(u.number());
+    o.findings.push_back(std::move(f));
+  }
   for (double n = u.number(); u.ok && n > 0; --n) {
     driver::Timing t{u.text(), 0};
     t.milliseconds = u.number();

@@ -70,12 +70,17 @@ class Runner {
 
   void run() {
     driver::BuildOptions build{options_.target, options_.codegen, true};
-    build.key = device_.key;
+    if (!device_.key.empty()) build.keys.emplace_back(device_.key);
+    if (options_.check) {
+      if (!device_.api->checking) return fail(std::string("device '") + device_.api->name + "' has no checked mode");
+      build.keys.emplace_back(device_.api->checking->target_key);
+    }
     auto built = driver::build_file(case_.module, build);
     if (!built) return refused(built.error());
     out_.codegen = built->codegen;
     out_.times = built->timings;
     if (auto s = check_text(built->module.inspect_source()); !s) return fail(s.error().to_string());
+    if (options_.check) return check(built->module);
     if (auto s = prepare(); !s) return fail(s.error().to_string());
     if (auto s = bind_all(built->module); !s) return refused(s.error());
     auto start = std::chrono::steady_clock::now();
@@ -89,6 +94,35 @@ class Runner {
   }
 
  private:
+  // Launches with each seed, on the inputs.
+  void check(const Module& module) {
+    const runtime::Checking& checking = *device_.api->checking;
+    for (int i = 0; i < options_.check->schedules; ++i) {
+      launches_.clear(), buffers_.clear(), workspaces_.clear();
+      if (auto s = prepare(); !s) return fail(s.error().to_string());
+      if (auto s = bind_all(module); !s) return refused(s.error());
+      if (auto s = checking.start(device_.index, options_.check->seed + static_cast<uint64_t>(i)); !s) return fail(s.error().to_string());
+      auto launched = launch_all(module);
+      for (runtime::Finding& f : checking.finish(device_.index)) add(std::move(f));
+      if (!out_.findings.empty()) continue;
+      if (!launched) return refused(launched.error());
+      if (case_.expect_error.empty() && !check_outputs()) return;
+    }
+    if (!out_.findings.empty()) return fail(fmt::format("{} finding{}", out_.findings.size(), out_.findings.size() > 1 ? "s" : ""));
+    if (!case_.expect_error.empty()) return fail("expected an error that matches '" + case_.expect_error + "', but it built and ran");
+    out_.state = Outcome::State::kPassed;
+  }
+  // Other schedules find the same fault, for other threads: its first words stand for all.
+  void add(runtime::Finding f) {
+    for (runtime::Finding& known : out_.findings) {
+      if (known.cause == f.cause && known.kind == f.kind && known.kernel == f.kernel) {
+        known.count += f.count;
+        return;
+      }
+    }
+    out_.findings.push_back(std::move(f));
+  }
+
   void fail(std::string reason) { out_.state = Outcome::State::kFailed, out_.reason = std::move(reason); }
 
   // An error passes where the case expects one.

@@ -7,13 +7,21 @@
 
 #include "cases/case.h"
 #include "driver/driver.h"
+#include "runtime/device.h"
 
 namespace kiln::cases {
+
+// Launches in the device's checked mode: `schedules` of them, with the seeds from `seed` on, each on the inputs.
+struct CheckOptions {
+  uint64_t seed = 0;
+  int schedules = 1;
+};
 
 struct RunOptions {
   std::optional<std::string> target, codegen;  // instead of the case's own
   std::optional<std::string> device;           // "cuda:0"; absent: the first device that runs the target's kind
   int repeat = 0;                              // extra launches that are timed
+  std::optional<CheckOptions> check;
   bool by_kernel = false;                      // each launch of the case on its own, else all of them together
   std::optional<double> flops;                 // of the case's only launch, instead of its own; with `by_kernel`
 };
@@ -32,6 +40,7 @@ struct Outcome {
   State state = State::kFailed;
   std::string reason;  // why it failed or was skipped; for a pass, what was expected (a policy, an error)
   std::string codegen;
+  std::vector<runtime::Finding> findings;  // of a checked run; with one the case has failed
   std::vector<driver::Timing> times;  // ms; "run" is the first execution, "median" of the repeats
   std::vector<KernelTime> kernels;    // with `by_kernel`, in the order of the launches
 };

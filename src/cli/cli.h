@@ -29,6 +29,8 @@ struct CaseArgs {
 };
 struct RunArgs : CaseArgs {
   bool check = false;
+  uint64_t seed = 0;  // of a checked run
+  int schedules = 1;
   int jobs = 0;
 };
 int run(const RunArgs& args);

@@ -47,12 +47,20 @@ void add_case_options(CLI::App* c, CaseArgs& a) {
 void add_run(CLI::App& app, RunArgs& a) {
   CLI::App* c = app.add_subcommand("run", "Build and launch cases, and compare their outputs");
   add_case_options(c, a);
-  c->add_flag("--check", a.check, "also check every memory access, on devices that can")->envname("KILN_CHECK");
+  CLI::Option* check =
+      c->add_flag("--check", a.check, "find races, accesses out of bounds and the like, on devices that can")->envname("KILN_CHECK");
+  c->add_option("--seed", a.seed, "with --check: of the order of warps and asynchronous work; the same seed gives the same run")
+      ->needs(check)
+      ->envname("KILN_SEED");
+  c->add_option("--schedules", a.schedules, "with --check: orders to try, with the seeds from --seed on")
+      ->needs(check)
+      ->check(CLI::Range(1, 1000000))
+      ->envname("KILN_SCHEDULES");
   c->add_option("--repeat", a.repeat, "launch N times more and report the median time")
       ->check(CLI::Range(0, 1000000))
       ->envname("KILN_REPEAT");
   c->add_option("--jobs", a.jobs, "cases at a time (default: the number of cores)")->check(CLI::Range(1, 1024))->envname("KILN_JOBS");
-  c->footer("Examples:\n  kiln run tests/corpus/corpus/c/gemm_cpu_256\n  kiln run tests/corpus --json\n  kiln run gemm --repeat 20");
+  c->footer("Examples:\n  kiln run tests/corpus/corpus/c/gemm_cpu_256\n  kiln run tests/corpus --json\n  kiln run gemm --repeat 20\n  kiln run gemm --device sim --check --schedules 5");
 }
 
 void add_bench(CLI::App& app, BenchArgs& a) {

@@ -24,6 +24,21 @@ std::string json_text(const Outcome& o) {
   for (const driver::Timing& t : o.times) times += fmt::format("{}{}: {:.3f}", times.empty() ? "" : ", ", quote(t.step), t.milliseconds);
   return json_start(o) + fmt::format(", \"times\": {{{}}}}}\n", times);
 }
+// Of a checked run: no times, so that the same seed gives the same bytes.
+std::string checked_json(const Outcome& o) {
+  std::string findings;
+  for (const runtime::Finding& f : o.findings)
+    findings += fmt::format("{}{{\"kind\": {}, \"kernel\": {}, \"place\": {}, \"message\": {}, \"count\": {}}}", findings.empty() ? "" : ", ",
+                            quote(f.kind), quote(f.kernel), quote(f.place), quote(f.message), f.count);
+  return json_start(o) + fmt::format(", \"findings\": [{}]}}\n", findings);
+}
+std::string findings_text(const Outcome& o) {
+  std::string s;
+  for (const runtime::Finding& f : o.findings)
+    s += fmt::format("  {} in kernel '{}'{}{}{}: {}\n", f.kind, printable(f.kernel), f.place.empty() ? "" : " at ", printable(f.place),
+                     f.count > 1 ? fmt::format(", {} times", f.count) : "", printable(f.message));
+  return s;
+}
 
 }  // namespace
 
@@ -63,7 +78,7 @@ int run_cases(const CaseArgs& a, cases::RunOptions options, int jobs, const Show
     if (progress) fmt::print(stderr, "\r{} of {}\x1b[K", passed + failed + skipped, folders.size());
     std::string_view clear = progress ? "\r\x1b[K" : "";
     if (!a.json && o.state == Outcome::State::kFailed)
-      fmt::print("{}FAILED {}: {}\n", clear, printable(o.folder), printable(o.reason));
+      fmt::print("{}FAILED {}: {}\n{}", clear, printable(o.folder), printable(o.reason), findings_text(o));
     else if (!a.json && o.state == Outcome::State::kSkipped)
       fmt::print("{}skipped {}: {}\n", clear, printable(o.folder), printable(o.reason));
     else
@@ -82,14 +97,13 @@ std::string json_start(const Outcome& o) {
 }
 
 int run(const RunArgs& a) {
-  if (a.check) {
-    std::string device = a.device.empty() ? "cpu" : a.device;
-    return report({Code::kUnsupported, "device '" + device + "' does not check memory accesses", "", "run without --check"}, a.json);
-  }
+  cases::RunOptions options;
+  if (a.check) options.check = cases::CheckOptions{a.seed, a.schedules};
   int jobs = a.jobs > 0 ? a.jobs : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   if (a.repeat > 0) jobs = 1;  // timed launches do not share the machine
-  return run_cases(a, {}, jobs, [&](const Outcome& o, size_t cases) -> std::string {
-    if (a.json) return json_text(o);
+  return run_cases(a, options, jobs, [&](const Outcome& o, size_t cases) -> std::string {
+    if (a.json) return a.check ? checked_json(o) : json_text(o);
+    if (a.check) return "";
     if (cases != 1) return "";
     return fmt::format("passed {} by codegen {}; ms: {}\n", printable(o.folder), o.codegen, times_text(o));
   });

@@ -32,7 +32,7 @@ Result<BuildResult> build(const IRModule& module, const BuildOptions& options, s
                 : options.target      ? Target::parse(*options.target)
                                       : target_of(module);
   if (!target) return target.error();
-  if (!options.key.empty()) target = target->with_key(options.key);
+  for (const std::string& key : options.keys) target = target->with_key(key);
   auto codegen = choose_device_codegen(*target, options.codegen);
   if (!codegen) return codegen.error();
   clock.step("resolve");

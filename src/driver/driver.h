@@ -19,7 +19,7 @@ struct BuildOptions {
   std::optional<std::string> codegen;                  // name of the entry to use instead of the first that matches
   bool compile = true;                                 // false: source is enough; a codegen that can only compile does so all the same
   std::optional<Target> parsed_target = std::nullopt;  // in place of `target`
-  std::string key = {};                                // added to the target's keys; empty: none
+  std::vector<std::string> keys = {};                  // added to the target's
 };
 
 struct BuildResult {

@@ -35,6 +35,7 @@ struct Finding {
   std::string place;    // in the user's source, "gemm.py:21"; empty where the module does not say
   std::string message;  // what happened, and where else
   int64_t count = 0;
+  uint64_t cause = 0;  // the same for the same fault of a kernel, in every run
 };
 
 // A device's checked mode: launches from `start` to `finish` are watched, one at a time and in an order that the seed decides. A fault that
