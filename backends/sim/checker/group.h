@@ -90,7 +90,7 @@ class Group {
   void mbarrier_expect(int warp, int lane, const void* barrier, int64_t bytes, uint32_t site);
   void mbarrier_arrive(int warp, uint32_t mask, const void* barrier, uint32_t site);
   void mbarrier_complete(const void* barrier, uint32_t site);                             // a phase is over
-  void mbarrier_wait(int warp, uint32_t mask, const void* barrier, uint32_t site);        // a test that said: complete
+  void mbarrier_wait(int warp, uint32_t mask, const void* barrier);                       // a test that said: complete
   void mbarrier_test(int warp, uint32_t mask, const void* barrier, uint32_t site);        // before any test or wait
 
   // --- asynchronous operations

@@ -159,7 +159,7 @@ void Group::mbarrier_test(int index, uint32_t mask, const void* at, uint32_t sit
   touch_barrier(index, mask, at, Access::kAtomicRead, site);
 }
 
-void Group::mbarrier_wait(int index, uint32_t mask, const void* at, uint32_t) { acquire(index, mask, mbarriers_[at].done); }
+void Group::mbarrier_wait(int index, uint32_t mask, const void* at) { acquire(index, mask, mbarriers_[at].done); }
 
 // --- asynchronous operations
 

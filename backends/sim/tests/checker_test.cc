@@ -128,7 +128,7 @@ TEST_F(CheckerTest, OneLaneThatWaitsDoesNotWaitForItsWarp) {
   thread(3, W, s(0));
   g->mbarrier_arrive(0, kAllLanes, s(100), 0);
   g->mbarrier_complete(s(100), 0);
-  g->mbarrier_wait(1, 1, s(100), 0);  // lane 0 of warp 1
+  g->mbarrier_wait(1, 1, s(100));  // lane 0 of warp 1
   thread(32, R, s(0));
   EXPECT_THAT(findings.take(), IsEmpty());
   thread(33, R, s(0), 2);
@@ -145,7 +145,7 @@ TEST_F(CheckerTest, OneLaneThatArrivesDoesNotArriveForItsWarp) {
   thread(4, W, s(1));
   g->mbarrier_arrive(0, 1u << 3, s(100), 0);
   g->mbarrier_complete(s(100), 0);
-  g->mbarrier_wait(1, kAllLanes, s(100), 0);
+  g->mbarrier_wait(1, kAllLanes, s(100));
   thread(33, R, s(0));
   thread(33, R, s(1), 2);
   EXPECT_THAT(kinds(), testing::ElementsAre("race"));
@@ -296,7 +296,7 @@ TEST_F(CheckerTest, ACopyIsOrderedByThePhaseOfItsMbarrier) {
   g->copied(s(102), 64);
   g->copied(s(100), 64);
   g->mbarrier_complete(s(100), 0);
-  g->mbarrier_wait(1, kAllLanes, s(100), 0);
+  g->mbarrier_wait(1, kAllLanes, s(100));
   thread(40, R, s(0));
   EXPECT_THAT(findings.take(), IsEmpty());
   thread(40, R, s(16), 2);  // there, as it happens, but the other barrier tells

@@ -1,0 +1,375 @@
+// The operations of a checked launch: those of the runtime, which tell the group what they do first. What happens later (a phase ends, bytes
+// arrive) is told by the runtime itself.
+#include "backends/sim/checker/events.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "backends/sim/checker/checker.h"
+#include "backends/sim/runtime/bulk.h"
+#include "backends/sim/runtime/operations.h"
+#include "backends/sim/runtime/state.h"
+#include "backends/sim/runtime/tensor_map.h"
+
+namespace kiln::sim::checker {
+
+namespace {
+
+constexpr size_t kMostBytes = 64;  // of an access by one lane
+
+Group& group_of(sim_warp* w) { return *cluster_of(w).group; }
+
+int index_of(sim_warp* w) {
+  Warp& warp = warp_of(w);
+  int index = warp.block->rank * cluster_of(w).launch.warps + warp.warp;
+  group_of(w).set_live(index, w->live);
+  return index;
+}
+
+uint32_t number(int32_t site) { return static_cast<uint32_t>(site); }
+uint32_t bit(int lane) { return 1u << lane; }
+uint64_t barrier_key(sim_warp* w, int32_t id) { return Group::named_barrier(warp_of(w).block->rank, id); }
+
+// --- accesses of generated code
+
+void* access(sim_warp* w, int lane, const void* at, int32_t bytes, int kind, int32_t site) {
+  thread_local std::byte zeros[kMostBytes], sink[kMostBytes];
+  Access a = kind == SIM_READ ? Access::kRead : kind == SIM_ATOMIC ? Access::kAtomic : Access::kWrite;
+  if (group_of(w).access(index_of(w), lane, at, static_cast<size_t>(bytes), a, number(site))) return const_cast<void*>(at);
+  return kind == SIM_READ ? zeros : sink;
+}
+
+int64_t bounds(sim_warp* w, int lane, int64_t index, int64_t extent, int32_t site) {
+  if (index >= 0 && index < extent) return index;
+  group_of(w).out_of_bounds(index_of(w), lane, index, extent, number(site));
+  return 0;
+}
+
+void atomic(sim_warp* w, int lane, int op, int dtype, void* target, const void* operand, const void* compare, void* old, int order,
+            int scope, int32_t site) {
+  Order o = order == SIM_RELAXED ? Order::kRelaxed : order == SIM_ACQUIRE ? Order::kAcquire : order == SIM_RELEASE ? Order::kRelease : Order::kBoth;
+  Access a = op == SIM_LOAD ? Access::kAtomicRead : Access::kAtomic;
+  if (group_of(w).atomic(index_of(w), lane, target, bytes_of(dtype), a, o, number(site)))
+    return ops::atomic(w, lane, op, dtype, target, operand, compare, old, order, scope, site);
+  if (old) std::memset(old, 0, bytes_of(dtype));
+}
+
+// --- threads
+
+void sync_block(sim_warp* w, sim_mask mask, int32_t id, int32_t threads, int32_t site) {
+  int index = index_of(w);
+  group_of(w).barrier_arrive(index, mask, barrier_key(w, id));
+  if (threads == 0) group_of(w).block_barrier(index, number(site));
+}
+
+void barrier_sync(sim_warp* w, sim_mask mask, int32_t id, int32_t threads, int32_t site) {
+  sync_block(w, mask, id, threads, site);
+  ops::barrier_sync(w, mask, id, threads, site);
+  group_of(w).barrier_leave(index_of(w), mask, barrier_key(w, id));
+}
+
+int32_t barrier_reduce(sim_warp* w, sim_mask mask, int32_t id, int32_t threads, int mode, sim_mask predicates, int32_t site) {
+  sync_block(w, mask, id, threads, site);
+  int32_t result = ops::barrier_reduce(w, mask, id, threads, mode, predicates, site);
+  group_of(w).barrier_leave(index_of(w), mask, barrier_key(w, id));
+  return result;
+}
+
+void barrier_arrive(sim_warp* w, sim_mask mask, int32_t id, int32_t threads, int32_t site) {
+  group_of(w).barrier_arrive(index_of(w), mask, barrier_key(w, id));
+  ops::barrier_arrive(w, mask, id, threads, site);
+}
+
+void sync_warp(sim_warp* w, sim_mask mask, sim_mask members, int32_t site) {
+  group_of(w).warp_sync(index_of(w), mask);
+  ops::sync_warp(w, mask, members, site);
+}
+
+void cluster_arrive(sim_warp* w, sim_mask mask, int order, int32_t site) {
+  if (order != SIM_RELAXED) group_of(w).barrier_arrive(index_of(w), mask, Group::kClusterBarrier);
+  ops::cluster_arrive(w, mask, order, site);
+}
+
+void cluster_wait(sim_warp* w, sim_mask mask, int32_t site) {
+  ops::cluster_wait(w, mask, site);
+  group_of(w).barrier_leave(index_of(w), mask, Group::kClusterBarrier);
+}
+
+void grid_sync(sim_warp* w, sim_mask mask, int32_t site) {
+  group_of(w).barrier_arrive(index_of(w), mask, Group::kGridBarrier);
+  ops::grid_sync(w, mask, site);
+  group_of(w).barrier_leave(index_of(w), mask, Group::kGridBarrier);
+}
+
+void fence(sim_warp* w, sim_mask mask, int kind, int scope, int32_t site) {
+  if (kind == SIM_FENCE_THREAD) group_of(w).fence(index_of(w), mask);
+  ops::fence(w, mask, kind, scope, site);
+}
+
+// --- mbarriers
+
+void mbarrier_init(sim_warp* w, int lane, void* barrier, int32_t count, int32_t site) {
+  group_of(w).mbarrier_init(index_of(w), lane, barrier, number(site));
+  ops::mbarrier_init(w, lane, barrier, count, site);
+}
+
+void mbarrier_inval(sim_warp* w, int lane, void* barrier, int32_t site) {
+  group_of(w).mbarrier_inval(index_of(w), lane, barrier, number(site));
+  ops::mbarrier_inval(w, lane, barrier, site);
+}
+
+uint64_t mbarrier_arrive(sim_warp* w, int lane, void* barrier, int32_t count, int32_t site) {
+  group_of(w).mbarrier_arrive(index_of(w), bit(lane), barrier, number(site));
+  return ops::mbarrier_arrive(w, lane, barrier, count, site);
+}
+
+uint64_t mbarrier_arrive_drop(sim_warp* w, int lane, void* barrier, int32_t count, int32_t site) {
+  group_of(w).mbarrier_arrive(index_of(w), bit(lane), barrier, number(site));
+  return ops::mbarrier_arrive_drop(w, lane, barrier, count, site);
+}
+
+uint64_t mbarrier_arrive_expect_tx(sim_warp* w, int lane, void* barrier, int32_t bytes, int32_t site) {
+  group_of(w).mbarrier_expect(index_of(w), lane, barrier, bytes, number(site));
+  group_of(w).mbarrier_arrive(index_of(w), bit(lane), barrier, number(site));
+  return ops::mbarrier_arrive_expect_tx(w, lane, barrier, bytes, site);
+}
+
+void mbarrier_expect_tx(sim_warp* w, int lane, void* barrier, int32_t bytes, int32_t site) {
+  group_of(w).mbarrier_expect(index_of(w), lane, barrier, bytes, number(site));
+  ops::mbarrier_expect_tx(w, lane, barrier, bytes, site);
+}
+
+void mbarrier_complete_tx(sim_warp* w, int lane, void* barrier, int32_t bytes, int32_t site) {
+  group_of(w).mbarrier_expect(index_of(w), lane, barrier, -int64_t{bytes}, number(site));
+  ops::mbarrier_complete_tx(w, lane, barrier, bytes, site);
+}
+
+template <class F>
+int32_t test(sim_warp* w, sim_mask mask, void* barrier, int32_t site, F f) {
+  group_of(w).mbarrier_test(index_of(w), mask, barrier, number(site));
+  int32_t done = f();
+  if (done) group_of(w).mbarrier_wait(index_of(w), mask, barrier);
+  return done;
+}
+
+int32_t mbarrier_test(sim_warp* w, sim_mask mask, void* barrier, uint64_t state, int32_t site) {
+  return test(w, mask, barrier, site, [&] { return ops::mbarrier_test(w, mask, barrier, state, site); });
+}
+
+int32_t mbarrier_test_parity(sim_warp* w, sim_mask mask, void* barrier, int32_t parity, int32_t site) {
+  return test(w, mask, barrier, site, [&] { return ops::mbarrier_test_parity(w, mask, barrier, parity, site); });
+}
+
+void mbarrier_wait(sim_warp* w, sim_mask mask, void* barrier, uint64_t state, int32_t site) {
+  test(w, mask, barrier, site, [&] { return ops::mbarrier_wait(w, mask, barrier, state, site), 1; });
+}
+
+void mbarrier_wait_parity(sim_warp* w, sim_mask mask, void* barrier, int32_t parity, int32_t site) {
+  test(w, mask, barrier, site, [&] { return ops::mbarrier_wait_parity(w, mask, barrier, parity, site), 1; });
+}
+
+// --- asynchronous copies
+
+void cp_async(sim_warp* w, int lane, void* to, const void* from, int32_t bytes, int32_t valid, int32_t site) {
+  Operation op = group_of(w).issue(index_of(w), lane, Engine::kCpAsync);
+  bool is_there = group_of(w).access(op, from, static_cast<size_t>(std::max(valid, 0)), Access::kRead, number(site));
+  is_there &= group_of(w).access(op, to, static_cast<size_t>(bytes), Access::kWrite, number(site));
+  if (is_there) ops::cp_async(w, lane, to, from, bytes, valid, site);
+}
+
+void cp_async_commit(sim_warp* w, sim_mask mask, int32_t site) {
+  group_of(w).commit(index_of(w), mask, Engine::kCpAsync);
+  ops::cp_async_commit(w, mask, site);
+}
+
+void cp_async_wait(sim_warp* w, sim_mask mask, int32_t pending, int32_t site) {
+  int index = index_of(w);
+  if (pending < 0) group_of(w).commit(index, mask, Engine::kCpAsync);
+  group_of(w).wait(index, mask, Engine::kCpAsync, std::max(pending, 0));
+  ops::cp_async_wait(w, mask, pending, site);
+}
+
+void cp_async_arrive(sim_warp* w, int lane, void* barrier, int32_t noinc, int32_t site) {
+  group_of(w).arrive_after(index_of(w), lane, Engine::kCpAsync, barrier);
+  ops::cp_async_arrive(w, lane, barrier, noinc, site);
+}
+
+// A copy to shared memory that completes its bytes on an mbarrier there; calls `read(operation)` for what it reads.
+template <class F>
+bool load(sim_warp* w, int lane, void* to, void* barrier, int64_t bytes, int32_t blocks, int32_t site, Access access, F read) {
+  bool is_there = true;
+  for (const Receiver& r : receivers(w, lane, to, barrier, bytes, blocks, site)) {
+    Operation op = group_of(w).issue(index_of(w), lane, r.barrier, bytes);
+    is_there &= read(op);
+    is_there &= group_of(w).access(op, r.to, static_cast<size_t>(bytes), access, number(site));
+  }
+  return is_there;
+}
+
+// A copy to global memory in the lane's bulk group.
+struct Store {
+  Operation read, write;
+  Store(sim_warp* w, int lane)
+      : read(group_of(w).issue(index_of(w), lane, Engine::kBulkRead)), write(group_of(w).issue(index_of(w), lane, Engine::kBulkWrite)) {}
+};
+
+void bulk_load(sim_warp* w, int lane, void* to, const void* from, int32_t bytes, void* barrier, int32_t blocks, int32_t site) {
+  auto read = [&](const Operation& op) { return group_of(w).access(op, from, static_cast<size_t>(bytes), Access::kRead, number(site)); };
+  if (load(w, lane, to, barrier, bytes, blocks, site, Access::kWrite, read)) ops::bulk_load(w, lane, to, from, bytes, barrier, blocks, site);
+}
+
+void bulk_store(sim_warp* w, int lane, void* to, const void* from, int32_t bytes, int32_t site) {
+  Store s(w, lane);
+  bool is_there = group_of(w).access(s.read, from, static_cast<size_t>(bytes), Access::kRead, number(site));
+  is_there &= group_of(w).access(s.write, to, static_cast<size_t>(bytes), Access::kWrite, number(site));
+  if (is_there) ops::bulk_store(w, lane, to, from, bytes, site);
+}
+
+void bulk_reduce(sim_warp* w, int lane, int op, int dtype, void* to, const void* from, int32_t bytes, void* barrier, int32_t site) {
+  auto size = static_cast<size_t>(bytes);
+  bool is_there;
+  if (barrier) {
+    auto read = [&](const Operation& o) { return group_of(w).access(o, from, size, Access::kRead, number(site)); };
+    is_there = load(w, lane, to, barrier, bytes, 0, site, Access::kAtomic, read);
+  } else {
+    Store s(w, lane);
+    is_there = group_of(w).access(s.read, from, size, Access::kRead, number(site));
+    is_there &= group_of(w).access(s.write, to, size, Access::kAtomic, number(site));
+  }
+  if (is_there) ops::bulk_reduce(w, lane, op, dtype, to, from, bytes, barrier, site);
+}
+
+// The rows of a box; false: it is no box, which the operation itself says better.
+struct Box {
+  TensorMap map;
+  Position position;
+  int64_t bytes = 0;  // in shared memory, where it lies whole, however it is swizzled
+  bool is_valid = false;
+  explicit Box(const sim_tensor_copy& c) {
+    std::memcpy(static_cast<void*>(&map), c.map, sizeof map);
+    position.mode = c.mode;
+    std::copy(std::begin(c.at), std::end(c.at), position.at);
+    std::copy(std::begin(c.offsets), std::end(c.offsets), position.offsets);
+    is_valid = map.magic == kTensorMapMagic && map.is_im2col == (c.mode == SIM_IM2COL);
+    if (is_valid) bytes = row_bytes(map) * row_count(map, position);
+  }
+  bool access(Group& g, const Operation& op, Access a, int32_t site) const {
+    bool is_there = true;
+    for_each_row(map, position, [&](const Row& row) {
+      if (row.bytes) is_there &= g.access(op, row.global, static_cast<size_t>(row.bytes), a, number(site));
+    });
+    return is_there;
+  }
+};
+
+void tensor_load(sim_warp* w, int lane, const sim_tensor_copy* c, int32_t site) {
+  Box box(*c);
+  auto read = [&](const Operation& op) { return box.access(group_of(w), op, Access::kRead, site); };
+  if (!box.is_valid || load(w, lane, c->shared, c->barrier, box.bytes, c->blocks, site, Access::kWrite, read)) ops::tensor_load(w, lane, c, site);
+}
+
+void tensor_store(sim_warp* w, int lane, const sim_tensor_copy* c, int32_t site) {
+  Box box(*c);
+  bool is_there = true;
+  if (box.is_valid) {
+    Store s(w, lane);
+    is_there = group_of(w).access(s.read, c->shared, static_cast<size_t>(box.bytes), Access::kRead, number(site));
+    is_there &= box.access(group_of(w), s.write, c->reduce ? Access::kAtomic : Access::kWrite, site);
+  }
+  if (is_there) ops::tensor_store(w, lane, c, site);
+}
+
+void bulk_commit(sim_warp* w, sim_mask mask, int32_t site) {
+  for (Engine e : {Engine::kBulkRead, Engine::kBulkWrite}) group_of(w).commit(index_of(w), mask, e);
+  ops::bulk_commit(w, mask, site);
+}
+
+void bulk_wait(sim_warp* w, sim_mask mask, int32_t pending, int32_t read, int32_t site) {
+  group_of(w).wait(index_of(w), mask, Engine::kBulkRead, std::max(pending, 0));
+  if (!read) group_of(w).wait(index_of(w), mask, Engine::kBulkWrite, std::max(pending, 0));
+  ops::bulk_wait(w, mask, pending, read, site);
+}
+
+void store_async(sim_warp* w, int lane, int op, int dtype, void* to, const void* value, void* barrier, int32_t site) {
+  Access a = op == SIM_STORE ? Access::kWrite : Access::kAtomic;
+  if (load(w, lane, to, barrier, static_cast<int64_t>(bytes_of(dtype)), 0, site, a, [](const Operation&) { return true; }))
+    ops::store_async(w, lane, op, dtype, to, value, barrier, site);
+}
+
+void bulk_zero(sim_warp* w, int lane, void* to, int64_t bytes, int32_t site) {
+  if (group_of(w).access(index_of(w), lane, to, static_cast<size_t>(bytes), Access::kWrite, number(site))) ops::bulk_zero(w, lane, to, bytes, site);
+}
+
+void try_cancel(sim_warp* w, int lane, void* response, void* barrier, int32_t blocks, int32_t site) {
+  if (load(w, lane, response, barrier, 16, blocks, site, Access::kWrite, [](const Operation&) { return true; }))
+    ops::try_cancel(w, lane, response, barrier, blocks, site);
+}
+
+// --- groups of matrix instructions
+
+void wgmma_commit(sim_warp* w, sim_mask mask, int32_t site) {
+  group_of(w).commit(index_of(w), mask, Engine::kWgmma);
+  ops::wgmma_commit(w, mask, site);
+}
+
+void wgmma_wait(sim_warp* w, sim_mask mask, int32_t pending, int32_t site) {
+  group_of(w).wait(index_of(w), mask, Engine::kWgmma, std::max(pending, 0));
+  ops::wgmma_wait(w, mask, pending, site);
+}
+
+void tcgen05_commit(sim_warp* w, int lane, void* barrier, int32_t blocks, int32_t site) {
+  for (const Receiver& r : receivers(w, lane, barrier, barrier, 8, blocks, site))
+    group_of(w).arrive_after(index_of(w), lane, Engine::kTensor, r.barrier);
+  ops::tcgen05_commit(w, lane, barrier, blocks, site);
+}
+
+}  // namespace
+
+const sim_api& checked_api() {
+  static const sim_api table = [] {
+    sim_api a = api();
+    a.access = access;
+    a.bounds = bounds;
+    a.atomic = atomic;
+    a.barrier_sync = barrier_sync;
+    a.barrier_arrive = barrier_arrive;
+    a.barrier_reduce = barrier_reduce;
+    a.sync_warp = sync_warp;
+    a.cluster_arrive = cluster_arrive;
+    a.cluster_wait = cluster_wait;
+    a.grid_sync = grid_sync;
+    a.fence = fence;
+    a.mbarrier_init = mbarrier_init;
+    a.mbarrier_inval = mbarrier_inval;
+    a.mbarrier_arrive = mbarrier_arrive;
+    a.mbarrier_arrive_drop = mbarrier_arrive_drop;
+    a.mbarrier_arrive_expect_tx = mbarrier_arrive_expect_tx;
+    a.mbarrier_expect_tx = mbarrier_expect_tx;
+    a.mbarrier_complete_tx = mbarrier_complete_tx;
+    a.mbarrier_test = mbarrier_test;
+    a.mbarrier_test_parity = mbarrier_test_parity;
+    a.mbarrier_wait = mbarrier_wait;
+    a.mbarrier_wait_parity = mbarrier_wait_parity;
+    a.cp_async = cp_async;
+    a.cp_async_commit = cp_async_commit;
+    a.cp_async_wait = cp_async_wait;
+    a.cp_async_arrive = cp_async_arrive;
+    a.bulk_load = bulk_load;
+    a.bulk_store = bulk_store;
+    a.bulk_reduce = bulk_reduce;
+    a.tensor_load = tensor_load;
+    a.tensor_store = tensor_store;
+    a.bulk_commit = bulk_commit;
+    a.bulk_wait = bulk_wait;
+    a.store_async = store_async;
+    a.bulk_zero = bulk_zero;
+    a.try_cancel = try_cancel;
+    a.wgmma_commit = wgmma_commit;
+    a.wgmma_wait = wgmma_wait;
+    a.tcgen05_commit = tcgen05_commit;
+    return a;
+  }();
+  return table;
+}
+
+}  // namespace kiln::sim::checker
