@@ -22,8 +22,8 @@ struct RunOptions {
   std::optional<std::string> device;           // "cuda:0"; absent: the first device that runs the target's kind
   int repeat = 0;                              // extra launches that are timed
   std::optional<CheckOptions> check;
-  bool by_kernel = false;                      // each launch of the case on its own, else all of them together
-  std::optional<double> flops;                 // of the case's only launch, instead of its own; with `by_kernel`
+  bool by_kernel = false;       // each launch of the case on its own, else all of them together
+  std::optional<double> flops;  // of the case's only launch, instead of its own; with `by_kernel`
 };
 
 // One launch of a case, timed by itself.
@@ -41,8 +41,8 @@ struct Outcome {
   std::string reason;  // why it failed or was skipped; for a pass, what was expected (a policy, an error)
   std::string codegen;
   std::vector<runtime::Finding> findings;  // of a checked run; with one the case has failed
-  std::vector<driver::Timing> times;  // ms; "run" is the first execution, "median" of the repeats
-  std::vector<KernelTime> kernels;    // with `by_kernel`, in the order of the launches
+  std::vector<driver::Timing> times;       // ms; "run" is the first execution, "median" of the repeats
+  std::vector<KernelTime> kernels;         // with `by_kernel`, in the order of the launches
 };
 
 // One case, in this process: a kernel that crashes takes the process with it.

@@ -60,7 +60,9 @@ void add_run(CLI::App& app, RunArgs& a) {
       ->check(CLI::Range(0, 1000000))
       ->envname("KILN_REPEAT");
   c->add_option("--jobs", a.jobs, "cases at a time (default: the number of cores)")->check(CLI::Range(1, 1024))->envname("KILN_JOBS");
-  c->footer("Examples:\n  kiln run tests/corpus/corpus/c/gemm_cpu_256\n  kiln run tests/corpus --json\n  kiln run gemm --repeat 20\n  kiln run gemm --device sim --check --schedules 5");
+  c->footer(
+      "Examples:\n  kiln run tests/corpus/corpus/c/gemm_cpu_256\n  kiln run tests/corpus --json\n  kiln run gemm --repeat 20\n  kiln run "
+      "gemm --device sim --check --schedules 5");
 }
 
 void add_bench(CLI::App& app, BenchArgs& a) {

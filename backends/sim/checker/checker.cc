@@ -15,7 +15,8 @@ Checker::Checker(Launch launch, Findings& findings) : launch_(std::move(launch))
 Group& Checker::begin(std::vector<Group::Block> blocks) {
   std::vector<Shadow> shared;
   for (const Group::Block& b : blocks) {
-    auto it = std::find_if(spare_.begin(), spare_.end(), [&](const Shadow& s) { return s.base() == b.shared && s.bytes() == b.shared_bytes; });
+    auto it =
+        std::find_if(spare_.begin(), spare_.end(), [&](const Shadow& s) { return s.base() == b.shared && s.bytes() == b.shared_bytes; });
     if (it == spare_.end()) {
       shared.emplace_back(b.shared, b.shared_bytes);
       continue;
@@ -28,9 +29,9 @@ Group& Checker::begin(std::vector<Group::Block> blocks) {
   return *(groups_[number] = std::move(group));
 }
 
-void Checker::end(Group& group) {
+void Checker::end(Group& group, bool has_finished) {
   group.settle_writes();
-  group.check_block_barriers();
+  if (has_finished) group.check_block_barriers();
   for (Shadow& s : group.shared_) {
     s.reset();
     spare_.push_back(std::move(s));

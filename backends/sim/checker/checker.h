@@ -26,14 +26,14 @@ class Checker {
   struct Launch {
     std::string kernel;
     std::span<const Site> sites;  // by number; they live as long as the checker
-    std::vector<Memory> global;  // they do not overlap
-    int64_t threads = 1;         // of a block
+    std::vector<Memory> global;   // they do not overlap
+    int64_t threads = 1;          // of a block
   };
   Checker(Launch launch, Findings& findings);
 
   // The blocks of a cluster (or one block) begin and end. A group lives until it ends.
   Group& begin(std::vector<Group::Block> blocks);
-  void end(Group& group);
+  void end(Group& group, bool has_finished = true);
   // All blocks have met: whatever was accessed before is ordered before what follows.
   void grid_sync();
   // A fault that the runtime sees.
@@ -51,7 +51,7 @@ class Checker {
     Memory memory;
     Shadow shadow;
   };
-  Region* find(const std::byte* at);            // the region that holds the byte
+  Region* find(const std::byte* at);  // the region that holds the byte
   const Region* nearest(const std::byte* at) const;
   std::string foreign_text(const Entry& e) const;  // who made an access of another group
 
@@ -63,8 +63,8 @@ class Checker {
   size_t last_ = 0;              // region that was found last
   uint32_t next_group_ = 0;
   std::map<uint32_t, std::unique_ptr<Group>> groups_;
-  std::vector<Shadow> spare_;    // of blocks that have ended, for those that get the same memory
-  std::map<uint32_t, std::array<int64_t, 3>> first_block_;  // of groups that have ended
+  std::vector<Shadow> spare_;                                             // of blocks that have ended, for those that get the same memory
+  std::map<uint32_t, std::array<int64_t, 3>> first_block_;                // of groups that have ended
   std::unordered_map<const void*, std::map<uint32_t, Clock>> variables_;  // what atomics have released, by address
 };
 

@@ -1,5 +1,5 @@
-// The operations of a checked launch: those of the runtime, which tell the group what they do first. What happens later (a phase ends, bytes
-// arrive) is told by the runtime itself.
+// The operations of a checked launch: those of the runtime, which tell the group what they do first. What happens later (a phase ends,
+// bytes arrive) is told by the runtime itself.
 #include "backends/sim/checker/events.h"
 
 #include <algorithm>
@@ -47,7 +47,10 @@ int64_t bounds(sim_warp* w, int lane, int64_t index, int64_t extent, int32_t sit
 
 void atomic(sim_warp* w, int lane, int op, int dtype, void* target, const void* operand, const void* compare, void* old, int order,
             int scope, int32_t site) {
-  Order o = order == SIM_RELAXED ? Order::kRelaxed : order == SIM_ACQUIRE ? Order::kAcquire : order == SIM_RELEASE ? Order::kRelease : Order::kBoth;
+  Order o = order == SIM_RELAXED   ? Order::kRelaxed
+            : order == SIM_ACQUIRE ? Order::kAcquire
+            : order == SIM_RELEASE ? Order::kRelease
+                                   : Order::kBoth;
   Access a = op == SIM_LOAD ? Access::kAtomicRead : Access::kAtomic;
   if (group_of(w).atomic(index_of(w), lane, target, bytes_of(dtype), a, o, number(site)))
     return ops::atomic(w, lane, op, dtype, target, operand, compare, old, order, scope, site);
@@ -215,7 +218,8 @@ struct Store {
 
 void bulk_load(sim_warp* w, int lane, void* to, const void* from, int32_t bytes, void* barrier, int32_t blocks, int32_t site) {
   auto read = [&](const Operation& op) { return group_of(w).access(op, from, static_cast<size_t>(bytes), Access::kRead, number(site)); };
-  if (load(w, lane, to, barrier, bytes, blocks, site, Access::kWrite, read)) ops::bulk_load(w, lane, to, from, bytes, barrier, blocks, site);
+  if (load(w, lane, to, barrier, bytes, blocks, site, Access::kWrite, read))
+    ops::bulk_load(w, lane, to, from, bytes, barrier, blocks, site);
 }
 
 void bulk_store(sim_warp* w, int lane, void* to, const void* from, int32_t bytes, int32_t site) {
@@ -265,7 +269,8 @@ struct Box {
 void tensor_load(sim_warp* w, int lane, const sim_tensor_copy* c, int32_t site) {
   Box box(*c);
   auto read = [&](const Operation& op) { return box.access(group_of(w), op, Access::kRead, site); };
-  if (!box.is_valid || load(w, lane, c->shared, c->barrier, box.bytes, c->blocks, site, Access::kWrite, read)) ops::tensor_load(w, lane, c, site);
+  if (!box.is_valid || load(w, lane, c->shared, c->barrier, box.bytes, c->blocks, site, Access::kWrite, read))
+    ops::tensor_load(w, lane, c, site);
 }
 
 void tensor_store(sim_warp* w, int lane, const sim_tensor_copy* c, int32_t site) {
@@ -297,7 +302,8 @@ void store_async(sim_warp* w, int lane, int op, int dtype, void* to, const void*
 }
 
 void bulk_zero(sim_warp* w, int lane, void* to, int64_t bytes, int32_t site) {
-  if (group_of(w).access(index_of(w), lane, to, static_cast<size_t>(bytes), Access::kWrite, number(site))) ops::bulk_zero(w, lane, to, bytes, site);
+  if (group_of(w).access(index_of(w), lane, to, static_cast<size_t>(bytes), Access::kWrite, number(site)))
+    ops::bulk_zero(w, lane, to, bytes, site);
 }
 
 void try_cancel(sim_warp* w, int lane, void* response, void* barrier, int32_t blocks, int32_t site) {

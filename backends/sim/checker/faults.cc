@@ -10,14 +10,10 @@ namespace {
 
 const char* verb(Access a) {
   switch (a) {
-    case Access::kRead:
-      return "read";
-    case Access::kWrite:
-      return "write";
-    case Access::kAtomicRead:
-      return "atomic load";
-    case Access::kAtomic:
-      return "atomic update";
+    case Access::kRead: return "read";
+    case Access::kWrite: return "write";
+    case Access::kAtomicRead: return "atomic load";
+    case Access::kAtomic: return "atomic update";
   }
   return "";
 }
@@ -66,7 +62,9 @@ std::string Group::place_text(const std::byte* at, uint32_t site) const {
   return name + "an address that is in no memory";
 }
 
-std::string Group::barrier_text(const void* at, uint32_t site) const { return "the mbarrier at " + place_text(static_cast<const std::byte*>(at), site); }
+std::string Group::barrier_text(const void* at, uint32_t site) const {
+  return "the mbarrier at " + place_text(static_cast<const std::byte*>(at), site);
+}
 
 void Group::report(const char* kind, int index, int lane, uint32_t site, const std::string& message) {
   checker_.findings_.add(kind, checker_.launch().kernel, site, checker_.site(site).place,
@@ -77,9 +75,10 @@ void Group::race(const Entry& before, const Entry& now, const std::byte* at) {
   uint64_t low = std::min(before.site, now.site), high = std::max(before.site, now.site);
   checker_.findings_.add("race", checker_.launch().kernel, high << 32 | low, checker_.site(now.site).place, [&] {
     std::string elsewhere = before.group == number_ ? agent_text(before) : checker_.foreign_text(before);
-    return fmt::format("the {} of {} by {}{} is not ordered after the {} by {}{}{}", verb(now.access), place_text(at, now.site),
-                       agent_text(now), checker_.line_text(now.site), verb(before.access), elsewhere, checker_.site_text(before.site),
-                       before.group == number_ && before.agent == now.agent && now.agent % kEngines == 0 ? ": no __syncwarp between them" : "");
+    return fmt::format(
+        "the {} of {} by {}{} is not ordered after the {} by {}{}{}", verb(now.access), place_text(at, now.site), agent_text(now),
+        checker_.line_text(now.site), verb(before.access), elsewhere, checker_.site_text(before.site),
+        before.group == number_ && before.agent == now.agent && now.agent % kEngines == 0 ? ": no __syncwarp between them" : "");
   });
 }
 

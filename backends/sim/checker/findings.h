@@ -19,7 +19,8 @@ using runtime::Finding;
 class Findings {
  public:
   // `cause` is what makes two occurrences the same, within a kind: usually the sites.
-  void add(std::string_view kind, std::string_view kernel, uint64_t cause, std::string_view place, const std::function<std::string()>& text);
+  void add(std::string_view kind, std::string_view kernel, uint64_t cause, std::string_view place,
+           const std::function<std::string()>& text);
   std::vector<Finding> take();
 
  private:

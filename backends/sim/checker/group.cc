@@ -16,7 +16,9 @@ constexpr size_t kMostUnordered = 64;  // accesses that a cell keeps; with more,
 
 uint32_t bit(int lane) { return lane < 0 ? kAllLanes : 1u << lane; }
 
-bool is_same_time(const Entry& a, const Entry& b) { return a.group == b.group && a.agent == b.agent && a.epoch == b.epoch && a.access == b.access; }
+bool is_same_time(const Entry& a, const Entry& b) {
+  return a.group == b.group && a.agent == b.agent && a.epoch == b.epoch && a.access == b.access;
+}
 
 }  // namespace
 
@@ -198,8 +200,7 @@ bool Group::record(int index, int lane, const Entry& now, const void* where, siz
   shadow.visit(at, bytes, [&](Cell& cell, const std::byte* first, size_t size) {
     if (is_shared && !cell.is_written && now.access != Access::kWrite && !is_told) {
       is_told = true;
-      report("uninitialised", index, lane, now.site,
-             fmt::format("reads {}, which nothing has written", place_text(first, now.site)));
+      report("uninitialised", index, lane, now.site, fmt::format("reads {}, which nothing has written", place_text(first, now.site)));
     }
     if (const Entry* before = conflict_of(shadow, cell, index, lane, now)) {
       if (may_wait && now.access == Access::kWrite) {
@@ -217,8 +218,8 @@ bool Group::record(int index, int lane, const Entry& now, const void* where, siz
 
 bool Group::access(int index, int lane, const void* at, size_t bytes, Access access, uint32_t site) {
   warp(index).has_accessed = true;
-  return record(index, lane, {number_, agent(index, Engine::kThread), static_cast<uint16_t>(site), warp(index).epoch, bit(lane), access}, at,
-                bytes, true);
+  return record(index, lane, {number_, agent(index, Engine::kThread), static_cast<uint16_t>(site), warp(index).epoch, bit(lane), access},
+                at, bytes, true);
 }
 
 bool Group::access(const Operation& op, const void* at, size_t bytes, Access access, uint32_t site) {

@@ -43,7 +43,7 @@ struct Operation {
 
 // What is known at a point of the run.
 struct Knowledge {
-  Clock here;                          // of the group
+  Clock here;                           // of the group
   std::map<uint32_t, Clock> elsewhere;  // of other groups, by their number
   void join(const Knowledge& other);
 };
@@ -89,16 +89,16 @@ class Group {
   void mbarrier_inval(int warp, int lane, const void* barrier, uint32_t site);
   void mbarrier_expect(int warp, int lane, const void* barrier, int64_t bytes, uint32_t site);
   void mbarrier_arrive(int warp, uint32_t mask, const void* barrier, uint32_t site);
-  void mbarrier_complete(const void* barrier, uint32_t site);                             // a phase is over
-  void mbarrier_wait(int warp, uint32_t mask, const void* barrier);                       // a test that said: complete
-  void mbarrier_test(int warp, uint32_t mask, const void* barrier, uint32_t site);        // before any test or wait
+  void mbarrier_complete(const void* barrier, uint32_t site);                       // a phase is over
+  void mbarrier_wait(int warp, uint32_t mask, const void* barrier);                 // a test that said: complete
+  void mbarrier_test(int warp, uint32_t mask, const void* barrier, uint32_t site);  // before any test or wait
 
   // --- asynchronous operations
-  Operation issue(int warp, int lane, Engine engine);                                  // in the group that its thread commits next
-  Operation issue(int warp, int lane, const void* barrier, int64_t bytes);             // completes `bytes` on an mbarrier
-  void commit(int warp, uint32_t mask, Engine engine);                                 // closes the open group
-  void wait(int warp, uint32_t mask, Engine engine, int pending);                      // until at most `pending` groups are open
-  void arrive_after(int warp, int lane, Engine engine, const void* barrier);           // cp.async.mbarrier.arrive, tcgen05.commit
+  Operation issue(int warp, int lane, Engine engine);                         // in the group that its thread commits next
+  Operation issue(int warp, int lane, const void* barrier, int64_t bytes);    // completes `bytes` on an mbarrier
+  void commit(int warp, uint32_t mask, Engine engine);                        // closes the open group
+  void wait(int warp, uint32_t mask, Engine engine, int pending);             // until at most `pending` groups are open
+  void arrive_after(int warp, int lane, Engine engine, const void* barrier);  // cp.async.mbarrier.arrive, tcgen05.commit
   // Told before they reach the barrier: bytes of a copy, an arrival of arrive_after.
   void copied(const void* barrier, int64_t bytes);
   void arrived(const void* barrier);
@@ -114,12 +114,12 @@ class Group {
   friend class Checker;
   struct Warp {
     uint32_t existing = kAllLanes, live = kAllLanes;
-    Knowledge common;                                     // what all lanes know
-    std::array<std::unique_ptr<Knowledge>, kLanes> lanes;  // and what single ones know beyond; null: nothing
-    bool is_split = false;                                // some lane does
-    uint32_t epoch = 1;                                   // of the threads
-    bool has_accessed = false;                            // in this epoch
-    uint32_t barriers = 0, last_barrier = 0;              // __syncthreads executed, and the site of the last
+    Knowledge common;                                                // what all lanes know
+    std::array<std::unique_ptr<Knowledge>, kLanes> lanes;            // and what single ones know beyond; null: nothing
+    bool is_split = false;                                           // some lane does
+    uint32_t epoch = 1;                                              // of the threads
+    bool has_accessed = false;                                       // in this epoch
+    uint32_t barriers = 0, last_barrier = 0;                         // __syncthreads executed, and the site of the last
     std::array<std::array<uint32_t, kLanes>, kEngines> committed{};  // groups, by engine and lane
     std::array<std::array<uint32_t, kLanes>, kEngines> done{};       // groups that the lane itself has waited for
     struct Fence {
@@ -139,7 +139,9 @@ class Group {
     uint32_t phase = 0;
   };
 
-  uint16_t agent(int warp, Engine engine) const { return static_cast<uint16_t>(static_cast<size_t>(warp) * kEngines + static_cast<size_t>(engine)); }
+  uint16_t agent(int warp, Engine engine) const {
+    return static_cast<uint16_t>(static_cast<size_t>(warp) * kEngines + static_cast<size_t>(engine));
+  }
   Warp& warp(int index) { return warps_[static_cast<size_t>(index)]; }
   const Warp& warp(int index) const { return warps_[static_cast<size_t>(index)]; }
   uint32_t everyone(const Warp& w, uint32_t mask) const;

@@ -29,8 +29,8 @@ struct Entry {
 };
 
 struct Cell {
-  Entry write, read;      // the last write; a read since then
-  uint32_t more = 0;      // index of further accesses that are not ordered with those; 0: none
+  Entry write, read;        // the last write; a read since then
+  uint32_t more = 0;        // index of further accesses that are not ordered with those; 0: none
   bool is_written = false;  // ever
 };
 

@@ -102,8 +102,8 @@ void Group::check_block_barriers() {
     }
     if (warps_[most].barriers == warps_[least].barriers) continue;
     report("divergent_barrier", static_cast<int>(least), -1, warps_[most].last_barrier,
-           fmt::format("ended after {} barriers of the block, of which {} executed {}: all threads must execute each", warps_[least].barriers,
-                       thread_text(static_cast<int>(most), -1), warps_[most].barriers));
+           fmt::format("ended after {} barriers of the block, of which {} executed {}: all threads must execute each",
+                       warps_[least].barriers, thread_text(static_cast<int>(most), -1), warps_[most].barriers));
   }
 }
 
@@ -111,8 +111,8 @@ void Group::check_block_barriers() {
 
 // Lanes that come together count as one; the barrier's own bytes make no epoch.
 void Group::touch_barrier(int index, uint32_t mask, const void* at, Access access, uint32_t site) {
-  record(index, first_lane(mask), {number_, agent(index, Engine::kThread), static_cast<uint16_t>(site), warp(index).epoch, mask, access}, at, 8,
-         false);
+  record(index, first_lane(mask), {number_, agent(index, Engine::kThread), static_cast<uint16_t>(site), warp(index).epoch, mask, access},
+         at, 8, false);
 }
 
 void Group::mbarrier_init(int index, int lane, const void* at, uint32_t site) {
@@ -145,10 +145,11 @@ void Group::mbarrier_complete(const void* at, uint32_t site) {
   if (!b.in_flight.empty()) {
     int64_t bytes = 0;
     for (const Operation& op : b.in_flight) bytes += op.bytes;
-    report("tx_count", b.in_flight.front().warp, b.in_flight.front().lane, site,
-           fmt::format("phase {} of {} completed with {} bytes of copies still in flight: {} bytes were announced (expect_tx), copies of {} "
-                       "bytes were issued",
-                       b.phase, barrier_text(at, site), bytes, b.expected, b.completed + bytes));
+    report(
+        "tx_count", b.in_flight.front().warp, b.in_flight.front().lane, site,
+        fmt::format("phase {} of {} completed with {} bytes of copies still in flight: {} bytes were announced (expect_tx), copies of {} "
+                    "bytes were issued",
+                    b.phase, barrier_text(at, site), bytes, b.expected, b.completed + bytes));
   }
   b.done = b.arrived;
   b.expected = b.completed = 0;

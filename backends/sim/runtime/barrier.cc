@@ -3,6 +3,7 @@
 
 #include <bit>
 
+#include "backends/sim/checker/checker.h"
 #include "backends/sim/runtime/operations.h"
 #include "backends/sim/runtime/state.h"
 
@@ -12,7 +13,9 @@ namespace {
 
 constexpr int kWarp = 32;  // threads that a warp counts for, however few it has
 
-void complete(Cluster& c, NamedBarrier& b) {
+void complete(Block& block, NamedBarrier& b) {
+  Cluster& c = *block.cluster;
+  if (c.group) c.group->barrier_complete(checker::Group::named_barrier(block.rank, static_cast<int>(&b - block.barriers.data())));
   b.last_count = b.count, b.last_voters = b.voters;
   b.arrived = b.expected = 0;
   b.count = b.voters = 0;
@@ -66,7 +69,7 @@ void arrive_and_wait(Warp& w, sim_mask mask, int32_t id, int32_t threads, int32_
     b.voters += std::popcount(mask);
   }
   if (b.arrived == b.expected) {
-    complete(c, b);
+    complete(*w.block, b);
     return;
   }
   for (uint32_t phase = b.phase; b.phase == phase;) c.block(w, mask, Wait::kBarrier, &b, static_cast<uint64_t>(id), site);
@@ -78,7 +81,7 @@ void complete_barriers(Block& block) {
   for (NamedBarrier& b : block.barriers) {
     if (!b.all_threads) continue;
     b.expected = block.live_warps * kWarp;
-    if (b.expected > 0 && b.arrived == b.expected) complete(*block.cluster, b);
+    if (b.expected > 0 && b.arrived == b.expected) complete(block, b);
   }
 }
 
@@ -86,6 +89,7 @@ void complete_cluster_barrier(Cluster& c) {
   int live = 0;
   for (const Block& b : c.blocks) live += b.live_warps;
   if (c.cluster_arrived == 0 || c.cluster_arrived < live) return;
+  if (c.group) c.group->barrier_complete(checker::Group::kClusterBarrier);
   c.cluster_arrived = 0;
   ++c.cluster_phase;
   c.wake(&c.cluster_phase);
@@ -97,6 +101,7 @@ void complete_grid_barrier(Block& b) {
   LaunchState& launch = b.cluster->launch;
   int64_t blocks = launch.params.grid.count();
   if (launch.grid_arrived.fetch_add(1) + 1 < blocks) return;
+  if (launch.params.checker) launch.params.checker->grid_sync();
   launch.grid_arrived = 0;
   launch.grid_phase.fetch_add(1);
 }
@@ -109,7 +114,7 @@ void barrier_sync(sim_warp* w, sim_mask mask, int32_t id, int32_t threads, int32
 
 void barrier_arrive(sim_warp* w, sim_mask mask, int32_t id, int32_t threads, int32_t site) {
   NamedBarrier& b = arrive(warp_of(w), mask, id, threads, site);
-  if (b.arrived == b.expected) complete(cluster_of(w), b);
+  if (b.arrived == b.expected) complete(*warp_of(w).block, b);
 }
 
 int32_t barrier_reduce(sim_warp* w, sim_mask mask, int32_t id, int32_t threads, int mode, sim_mask predicates, int32_t site) {

@@ -63,6 +63,7 @@ class Worker {
         if (waits && !be_patient()) return;
         continue;
       }
+      c->end();
       keep(*c);
       begin_another = parked_.empty() || stop == Cluster::Stop::kFailed;  // those that wait first: they may be able to go on
       spare_ = std::move(c);
@@ -128,7 +129,9 @@ Status launch(const Kernel& kernel, const Launch& params) {
   state.blocks_per_cluster = static_cast<int>(params.cluster.count());
   state.clusters = params.grid.count() / state.blocks_per_cluster;
   state.warps = static_cast<int>((params.block.count() + 31) / 32);
-  int64_t threads = params.threads > 0 ? params.threads : static_cast<int64_t>(std::max(1u, std::thread::hardware_concurrency()));
+  int64_t threads = params.checker       ? 1
+                    : params.threads > 0 ? params.threads
+                                         : static_cast<int64_t>(std::max(1u, std::thread::hardware_concurrency()));
   threads = std::min(threads, state.clusters);
   auto work = [&state] { Worker(state).work(); };
   std::vector<std::thread> others;

@@ -8,6 +8,10 @@
 #include "backends/sim/runtime/sim.h"
 #include "kiln/error.h"
 
+namespace kiln::sim::checker {
+class Checker;
+}
+
 namespace kiln::sim {
 
 // A place in a kernel where an operation stands.
@@ -37,9 +41,10 @@ struct Launch {
   Dim3 grid, block, cluster;  // blocks, threads, blocks
   int64_t shared_bytes = 0;   // static and dynamic
   void* const* args = nullptr;
-  uint64_t seed = 0;     // of the order in which warps run and asynchronous work is done
-  int threads = 0;       // of the host; 0: one for each core
-  double patience = 10;  // seconds that all warps may spin with nothing happening before that is an error
+  uint64_t seed = 0;                    // of the order in which warps run and asynchronous work is done
+  int threads = 0;                      // of the host; 0: one for each core
+  checker::Checker* checker = nullptr;  // told all that the launch does, which runs on one thread then; null: not checked
+  double patience = 10;                 // seconds that all warps may spin with nothing happening before that is an error
 };
 
 // Runs all blocks and waits for them. Blocks are spread over threads of the host; a block whose warps only wait for other blocks (they spin

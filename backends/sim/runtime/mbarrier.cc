@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "backends/sim/checker/group.h"
 #include "backends/sim/runtime/operations.h"
 #include "backends/sim/runtime/state.h"
 
@@ -56,8 +57,9 @@ Fault find_fault(Cluster& c, const void* at) {
 }
 
 // Ends the phase when nothing is missing, and keeps the new state.
-void settle(Cluster& c, Mbarrier& b, void* at) {
+void settle(Cluster& c, Mbarrier& b, void* at, int32_t site) {
   if (b.pending == 0 && b.bytes == 0) {
+    if (c.group) c.group->mbarrier_complete(at, static_cast<uint32_t>(site));
     b.pending = b.expected;
     b.phase ^= 1;
     b.write(at);
@@ -96,7 +98,7 @@ uint64_t update(sim_warp* w, int lane, void* at, int32_t site, F step) {
       Mbarrier b = Mbarrier::read(at);
       before = b.bits();
       fault = step(c, b);
-      if (!fault.kind) settle(c, b, at);
+      if (!fault.kind) settle(c, b, at, site);
     }
     is_wrong = fault.kind != nullptr;
     if (is_wrong) c.report(fault.kind, &warp_of(w), lane, site, fault.text);
@@ -135,7 +137,7 @@ void update_from_agent(Cluster& c, void* at, int32_t site, F step) {
   if (!fault.kind) {
     Mbarrier b = Mbarrier::read(at);
     fault = step(b);
-    if (!fault.kind) settle(c, b, at);
+    if (!fault.kind) settle(c, b, at, site);
   }
   if (fault.kind) c.report(fault.kind, nullptr, -1, site, fault.text);
 }
@@ -143,6 +145,7 @@ void update_from_agent(Cluster& c, void* at, int32_t site, F step) {
 }  // namespace
 
 void complete_transaction(Cluster& c, void* barrier, int64_t bytes, int32_t site) {
+  if (c.group) c.group->copied(barrier, bytes);
   update_from_agent(c, barrier, site, [&](Mbarrier& b) -> Fault {
     b.bytes -= bytes;
     if (b.bytes >= -kMostBytes) return {};
@@ -151,6 +154,7 @@ void complete_transaction(Cluster& c, void* barrier, int64_t bytes, int32_t site
 }
 
 void arrive_from_agent(Cluster& c, void* barrier, int32_t site) {
+  if (c.group) c.group->arrived(barrier);
   update_from_agent(c, barrier, site, [&](Mbarrier& b) { return arrive(c, b, barrier, 1); });
 }
 

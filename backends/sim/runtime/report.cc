@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "backends/sim/checker/checker.h"
 #include "backends/sim/runtime/state.h"
 
 namespace kiln::sim {
@@ -58,7 +59,9 @@ void Cluster::report(std::string_view kind, const Warp* w, int lane, int32_t sit
     launch.error = Error{Code::kLaunch, std::move(text), site_text(launch.kernel, site), ""};
     launch.error_index = index;
   }
-  (void)kind;
+  if (launch.params.checker)
+    launch.params.checker->report(kind, static_cast<uint32_t>(site),
+                                  std::string(message) + (w ? fmt::format(" [{}]", warp_text(*w, lane)) : ""));
   launch.failed = true;
 }
 

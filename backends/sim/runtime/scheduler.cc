@@ -3,6 +3,8 @@
 
 #include <cstring>
 
+#include "backends/sim/checker/checker.h"
+#include "backends/sim/checker/events.h"
 #include "backends/sim/runtime/spares.h"
 #include "backends/sim/runtime/state.h"
 
@@ -45,7 +47,7 @@ Cluster::Cluster(LaunchState& state) : launch(state), blocks(static_cast<size_t>
       w.fiber = Spares::global().take_fiber(launch.kernel.stack_bytes);
       if (!w.fiber) return;
       w.block = &b;
-      w.sim = &api();
+      w.sim = p.checker ? &checker::checked_api() : &api();
       w.warp = i;
       set_threads(w, p.block);
       w.block_dim_x = static_cast<int32_t>(p.block.x), w.block_dim_y = static_cast<int32_t>(p.block.y);
@@ -106,6 +108,15 @@ void Cluster::begin(int64_t number) {
       ready_.push_back(w.get());
     }
   }
+  if (!p.checker) return;
+  std::vector<checker::Group::Block> checked;
+  for (const Block& b : blocks) checked.push_back({{b.x, b.y, b.z}, b.shared, static_cast<size_t>(p.shared_bytes)});
+  group = &p.checker->begin(std::move(checked));
+}
+
+void Cluster::end() {
+  if (group) launch.params.checker->end(*group, !failed_);
+  group = nullptr;
 }
 
 Cluster::Stop Cluster::run() {

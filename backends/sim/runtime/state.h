@@ -21,6 +21,10 @@
 
 namespace kiln::sim {
 
+namespace checker {
+class Group;
+}
+
 class Cluster;
 struct Block;
 struct LaunchState;
@@ -116,6 +120,7 @@ class Cluster {
   ~Cluster();
   bool is_valid() const { return valid_; }  // there was memory for it
   void begin(int64_t index);                // the cluster of this number, from its start
+  void end();                               // it has finished, or failed
 
   enum class Stop { kFinished, kParked, kFailed };
   // Runs warps until all have finished, or all that could run wait for other clusters.
@@ -165,6 +170,7 @@ class Cluster {
   [[noreturn]] void stop(Warp& w);
 
   LaunchState& launch;
+  checker::Group* group = nullptr;  // of a checked launch
   Random random;
   std::vector<Block> blocks;
   std::byte* memory = nullptr;  // of the block of rank 0

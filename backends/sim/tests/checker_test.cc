@@ -58,9 +58,10 @@ TEST_F(CheckerTest, WriteAndReadOfTwoWarpsRaceWithoutABarrier) {
   EXPECT_EQ(found[0].place, "k.py:2");
   EXPECT_EQ(found[0].count, 1);
   EXPECT_EQ(found[0].kernel, "kernel");
-  EXPECT_EQ(found[0].message,
-            "the read of 's', byte 0 of the shared memory of block 0 by thread 37 of block 0 (warp 1, lane 5) [kernel line 20] is not ordered "
-            "after the write by thread 3 of block 0 (warp 0, lane 3) at k.py:1 [kernel line 10]");
+  EXPECT_EQ(
+      found[0].message,
+      "the read of 's', byte 0 of the shared memory of block 0 by thread 37 of block 0 (warp 1, lane 5) [kernel line 20] is not ordered "
+      "after the write by thread 3 of block 0 (warp 0, lane 3) at k.py:1 [kernel line 10]");
 }
 
 TEST_F(CheckerTest, ABarrierOrders) {
@@ -116,8 +117,8 @@ TEST_F(CheckerTest, ASyncwarpOrdersItsLanesOnly) {
   g->warp_sync(0, 0x0000000fu);
   thread(1, R, s(0));
   EXPECT_THAT(findings.take(), IsEmpty());
-  thread(1, R, s(1), 2);   // lane 8 was not there
-  thread(9, R, s(0), 2);   // nor lane 9
+  thread(1, R, s(1), 2);            // lane 8 was not there
+  thread(9, R, s(0), 2);            // nor lane 9
   EXPECT_THAT(kinds(), SizeIs(1));  // two of the same sites
   EXPECT_EQ(found[0].count, 2);
 }
@@ -188,7 +189,7 @@ TEST_F(CheckerTest, ASplitCellRemembersWhatTheWideOneDid) {
 
 TEST_F(CheckerTest, ReplicatedStoresOfOneValueAreNoRace) {
   for (int t : {0, 1, 40}) g->access(t / 32, t % 32, s(0), 4, W, 1), *s(0) = std::byte{7};
-  thread(1, R, s(0));   // each may read what it wrote itself
+  thread(1, R, s(0));  // each may read what it wrote itself
   thread(40, R, s(0));
   EXPECT_THAT(findings.take(), IsEmpty());
   thread(41, R, s(0), 2);
