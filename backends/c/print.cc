@@ -9,6 +9,7 @@
 #include "host_c/dialect.h"
 #include "host_c/intrinsics.h"
 #include "host_c/lower.h"
+#include "host_c/prelude.h"
 #include "ir/rewriter.h"
 #include "legalise/legalise.h"
 
@@ -227,28 +228,10 @@ class ModulePrinter {
   std::string assemble(const std::string& body) {
     emit::Names used;
     emit::add_words(body, used);
-    std::set<std::string_view> stems, includes = {"stdbool.h", "stdint.h"};
-    const std::vector<Helper>& all = helpers();
-    for (auto h = all.rbegin(); h != all.rend(); ++h) {
-      bool named = std::any_of(h->names.begin(), h->names.end(), [&](std::string_view n) { return used.contains(n); });
-      if (!named && !stems.contains(h->stem)) continue;
-      stems.insert(h->stem);
-      stems.insert(h->needs.begin(), h->needs.end());
-      includes.insert(h->includes.begin(), h->includes.end());
-    }
-    for (const std::string& w : used) {
-      bool math = math_function(std::string_view(w)) || w == "INFINITY" || w == "NAN" || w == "isnan" || w == "isinf" || w == "isfinite";
-      if (math) includes.insert("math.h");
-      if (w == "printf") includes.insert("stdio.h");
-      if (w == "size_t") includes.insert("stddef.h");
-    }
-    std::string text;
-    for (std::string_view header : includes) text += "#include <" + std::string(header) + ">\n";
-    text += "\n#ifdef __cplusplus\n#define restrict __restrict__\n#endif\n\n";
+    Prelude before = prelude(used);
+    std::string text = before.includes + "\n#ifdef __cplusplus\n#define restrict __restrict__\n#endif\n\n";
     if (!imported_.empty()) text += imported_ + "\n";
-    for (const Helper& h : all) {
-      if (stems.contains(h.stem)) text += std::string(h.text) + "\n";
-    }
+    text += before.helpers;
     return text + "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n" + body + "#ifdef __cplusplus\n}\n#endif\n";
   }
 

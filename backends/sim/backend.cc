@@ -1,14 +1,39 @@
 #include "registry/backend.h"
 
+#include "backends/sim/device_api.h"
+#include "backends/sim/features.h"
+#include "backends/sim/launcher.h"
+#include "backends/sim/print.h"
 #include "backends/sim_device.h"
 #include "host_c/compiler.h"
+#include "kiln/ir_module.h"
 
 namespace kiln::sim {
 namespace {
 
+Result<Module> build_without_compile(const IRModule& module, const Target&) {
+  Result<Printed> p = print_source(module.ir());
+  if (!p) return p.error();
+  runtime::Artifacts artifacts = host_c::artifacts_of(p->source);
+  return runtime::make_source_module(std::move(p->source), std::move(artifacts));
+}
+
+Result<Module> build(const IRModule& module, const Target&) {
+  Result<Printed> p = print_source(module.ir());
+  if (!p) return p.error();
+  Result<std::shared_ptr<const runtime::Library>> library = host_c::compile_and_load(p->source);
+  if (!library) return library.error();
+  auto launcher = make_launcher(*p, std::move(*library));
+  if (!launcher) return launcher.error();
+  runtime::Artifacts artifacts = host_c::artifacts_of(p->source);
+  return runtime::make_launched_module(std::move(p->source), std::move(*launcher), std::move(artifacts));
+}
+
 Status init() {
   DeviceCodegen codegen;
   codegen.name = "sim";
+  codegen.build = build;
+  codegen.build_without_compile = build_without_compile;
   codegen.supports_target = [](const Target& target) { return target.has_key("sim"); };
   auto registered = register_device_codegen("cuda", std::move(codegen));
   if (!registered) return registered.error();
@@ -18,8 +43,12 @@ Status init() {
 }  // namespace
 
 const registry::Builtin& backend() {
-  static const registry::Builtin builtin = {device::manifest_json, init, [] { return std::vector<registry::Probe>{}; },
-                                            [](const Target&) { return Features{}; }, [](const Target&) { return Limits{}; }};
+  static const registry::Builtin builtin = {device::manifest_json,
+                                            init,
+                                            [] { return std::vector<registry::Probe>{}; },
+                                            [](const Target&) { return features(); },
+                                            [](const Target&) { return Limits{}; },
+                                            &device_api()};
   return builtin;
 }
 

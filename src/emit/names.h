@@ -28,6 +28,8 @@ class NameScope {
   void pop();
   // Gives `var` a name in the innermost scope: its own, or with the first suffix _1, _2, ... that is free.
   const std::string& declare(const ir::Var* var);
+  // The text that stands for `var` from now on, as "x[lane]".
+  void alias(const ir::Var* var, std::string text) { names_[var] = std::move(text); }
   // A name that belongs to no Var.
   std::string fresh(std::string_view name);
   // The name of a declared Var.

@@ -33,7 +33,8 @@ Atomic atomic_of(const Call* c) {
 
 class Hoister : public Rewriter {
  public:
-  Hoister(Arena& arena, const Features& features) : Rewriter(arena), features_(features) {}
+  Hoister(Arena& arena, const Features& features, bool (*is_statement)(const Call*))
+      : Rewriter(arena), features_(features), is_statement_(is_statement) {}
 
   const Expr* expr(const Expr* e) override {
     if (auto* v = e->as<Var>()) {
@@ -51,6 +52,12 @@ class Hoister : public Rewriter {
     }
     if (auto* c = e->as<Call>()) {
       if (!features_.atomics && atomic_of(c).update != Update::kNone) return atomic(c);
+      if (is_statement_ && is_statement_(c)) {
+        const Expr* value = expr_children(e);
+        const Var* result = build.var("result", c->dtype, c->pointer);
+        before_.push_back(build.bind(result, value, c->span));
+        return result;
+      }
       if (c->op == Op::tirx_if_then_else) return lazy(e, c->args[0], c->args[1], c->args[2], c->dtype);
     }
     if (e->kind == ExprKind::kAnd && e->dtype.lanes == 1) {
@@ -71,6 +78,7 @@ class Hoister : public Rewriter {
     }
     if (auto* w = s->as<While>()) return loop(w);
     if (auto* e = s->as<Evaluate>()) return evaluate(e);
+    if (auto* b = s->as<Bind>()) return bind(b);
     return with_prelude(s);
   }
 
@@ -86,6 +94,29 @@ class Hoister : public Rewriter {
     if (own.empty()) return n;
     own.push_back(n);
     return build.seq(own, s->span);
+  }
+
+  bool is_statement(const Expr* e) const {
+    auto* c = e->as<Call>();
+    return c && is_statement_ && is_statement_(c);
+  }
+
+  // A statement that is such a call stays one.
+  const Stmt* bind(const Bind* b) {
+    if (!is_statement(b->value)) return with_prelude(b);
+    std::vector<const Stmt*> own;
+    const Expr* value = children_apart(b->value, own);
+    if (value == b->value && own.empty()) return b;
+    own.push_back(build.bind(b->var, value, b->span));
+    return build.seq(own, b->span);
+  }
+  const Expr* children_apart(const Expr* e, std::vector<const Stmt*>& into) {
+    std::vector<const Stmt*> outer;
+    outer.swap(before_);
+    const Expr* out = expr_children(e);
+    into.swap(before_);
+    outer.swap(before_);
+    return out;
   }
 
   // An expression's own statements, taken out of the running list.
@@ -184,10 +215,16 @@ class Hoister : public Rewriter {
       all.push_back(build.add(If{{StmtKind::kIf, e->span}, condition, branch(c->args[1]), branch(c->args[2])}));
       return build.seq(all);
     }
-    return with_prelude(e);
+    if (!is_statement(e->value)) return with_prelude(e);
+    std::vector<const Stmt*> own;
+    const Expr* value = children_apart(e->value, own);
+    if (value == e->value && own.empty()) return e;
+    own.push_back(build.evaluate(value, e->span));
+    return build.seq(own, e->span);
   }
 
   const Features& features_;
+  bool (*const is_statement_)(const Call*);
   std::vector<const Stmt*> before_;
   std::map<const Var*, const Var*> renamed_;
   int parallel_ = 0;
@@ -195,8 +232,8 @@ class Hoister : public Rewriter {
 
 }  // namespace
 
-const Function* hoist_effects(Arena& arena, const Function* f, const Features& features) {
-  Hoister pass(arena, features);
+const Function* hoist_effects(Arena& arena, const Function* f, const Features& features, bool (*is_statement)(const Call*)) {
+  Hoister pass(arena, features, is_statement);
   return rewrite_body(arena, f, pass);
 }
 

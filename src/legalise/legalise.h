@@ -28,7 +28,9 @@ const ir::Function* split_vectors(Arena& arena, const ir::Function* f);
 // Let expressions, atomic updates (tl.atomic_*, tirx.atomic_add) and lazy expressions that contain one become statements before the
 // statement that uses them. Atomic updates become plain ones, inside an Attr "kiln.atomic" when they are in a parallel loop; where the
 // target has atomics they stay as they are.
-const ir::Function* hoist_effects(Arena& arena, const ir::Function* f, const Features& features);
+// Calls for which `is_statement` says so, but those that are a statement or bound to a variable already, become a Bind before it too.
+const ir::Function* hoist_effects(Arena& arena, const ir::Function* f, const Features& features,
+                                  bool (*is_statement)(const ir::Call*) = nullptr);
 
 // Arithmetic and math on formats that the target only stores (Features::float16_arithmetic, bfloat16_arithmetic; float8 never has
 // arithmetic) is done in float32 and rounded after each operation. Casts from such a format go through float32, which is exact; casts to it

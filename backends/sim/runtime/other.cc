@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "backends/sim/runtime/bulk.h"
+#include "backends/sim/runtime/matrix_operations.h"
 #include "backends/sim/runtime/operations.h"
 
 namespace kiln::sim {
@@ -198,6 +199,11 @@ const sim_api& api() {
     a.wgmma_wait = ops::wgmma_wait;
     a.tcgen05_commit = ops::tcgen05_commit;
     a.tcgen05_wait = ops::tcgen05_wait;
+    a.mma = ops::mma;
+    a.mma_sparse = ops::mma_sparse;
+    a.ldmatrix = ops::ldmatrix;
+    a.stmatrix = ops::stmatrix;
+    a.wgmma = ops::wgmma;
     return a;
   }();
   return table;

@@ -192,8 +192,14 @@ struct sim_api {
   /* Matrix instructions; `form` is one of w->forms. */
   void (*mma)(sim_warp*, sim_mask, const void* form, const sim_lanes* d, const sim_lanes* a, const sim_lanes* b, const sim_lanes* c,
               int32_t site);
+  void (*mma_sparse)(sim_warp*, sim_mask, const void* form, const sim_lanes* d, const sim_lanes* a, const sim_lanes* b, const sim_lanes* c,
+                     const sim_lanes* metadata, int32_t selector, int32_t site);
   void (*ldmatrix)(sim_warp*, sim_mask, const void* form, const sim_lanes* d, const sim_lanes* from, int32_t site);
   void (*stmatrix)(sim_warp*, sim_mask, const void* form, const sim_lanes* to, const sim_lanes* s, int32_t site);
+  /* Of a warp group's warp. `registers`: of a, null where it is in shared memory; `metadata`: null where a is dense. The registers of d are
+     written later, at the latest by the wait for the group. */
+  void (*wgmma)(sim_warp*, sim_mask, const void* form, const sim_lanes* d, const sim_lanes* registers, uint64_t a, uint64_t b, int32_t keep,
+                const sim_lanes* metadata, int32_t site);
 };
 
 /* Addresses. */

@@ -1,0 +1,249 @@
+#include "backends/sim/check.h"
+
+#include "backends/sim/atomics.h"
+#include "backends/sim/operations.h"
+#include "backends/sim/reductions.h"
+#include "check/operators.h"
+#include "check/simt.h"
+#include "emit/functions.h"
+#include "emit/names.h"
+#include "host_c/intrinsics.h"
+#include "intrinsics/arguments.h"
+#include "intrinsics/atomic.h"
+#include "intrinsics/copy_calls.h"
+#include "intrinsics/fragments.h"
+#include "intrinsics/matrix_calls.h"
+
+namespace kiln::sim {
+namespace {
+
+using namespace ir;
+using namespace intrinsics;
+
+class Checker {
+ public:
+  explicit Checker(const Module& module) : report_(module, "sim"), has_source_(!emit::imported_source(module).empty()) {}
+
+  Status run() {
+    for (const Function* f : report_.module.functions) {
+      report_.in(f);
+      if (emit::has_imported_body(f)) {
+        report_.fault(f->span, "the kernel '" + std::string(emit::name_of(f)) + "' is CUDA source text, which codegen 'sim' does not read",
+                      "codegen 'cuda_text' runs it");
+        continue;
+      }
+      dynamic_ = 0;
+      bool kernel = emit::is_kernel(f);
+      f = lower_fragments(arena_, f);
+      for (const Var* p : f->params) type(p->dtype, p->span, "parameter '" + std::string(p->name) + "'");
+      report_.walk(
+          f, [&](const Stmt* s) { stmt(s); },
+          [&](const Expr* e) {
+            expr(e);
+            auto* c = e->as<Call>();
+            if (c && !kernel && is_collective(c)) {
+              report_.fault(c->span, "codegen 'sim' has no '" + std::string(c->name) + "' in a function that is not a kernel");
+            }
+          });
+    }
+    return report_.status();
+  }
+
+ private:
+  void type(DataType t, SpanId span, const std::string& where) {
+    if (host_c::has_type(t.element())) return;
+    report_.fault(span, "codegen 'sim' has no type for dtype '" + to_string(t) + "' of " + where);
+  }
+
+  void stmt(const Stmt* s) {
+    if (auto* a = s->as<AllocBuffer>()) {
+      type(a->buffer->dtype, a->span, "buffer '" + std::string(a->buffer->name) + "'");
+      kiln::check::simt_allocation(report_, a, dynamic_);
+    }
+    if (auto* st = s->as<Store>()) type(st->buffer->dtype, s->span, "buffer '" + std::string(st->buffer->name) + "'");
+    if (auto* t = s->as<ThreadExtent>()) kiln::check::simt_thread_index(report_, t->tag, s->span);
+    auto* f = s->as<For>();
+    if (f && f->for_kind == ForKind::kThreadBinding) kiln::check::simt_thread_index(report_, f->thread_tag, s->span);
+    if (auto* a = s->as<Attr>(); a && a->key == "threadblock_swizzle_pattern") kiln::check::simt_swizzle(report_, a);
+  }
+
+  void expr(const Expr* e) {
+    auto* c = e->as<Call>();
+    type(e->dtype, e->span, c ? "operator '" + std::string(c->name) + "'" : "an expression");
+    if (auto* l = e->as<Load>()) type(l->buffer->dtype, e->span, "buffer '" + std::string(l->buffer->name) + "'");
+    if (c) call(c);
+  }
+
+  void external(const Call* c) {
+    std::string text(text_arg(c, 0));
+    if (text.empty()) return report_.fault(c->span, "'" + std::string(c->name) + "' has no function name");
+    if (kiln::check::simt_function(report_, c, text)) return;
+    if (!emit::is_identifier(text) || !has_source_)
+      return report_.fault(c->span, "external function '" + text + "' is not known to the simulator");
+  }
+
+  // An update that the runtime has, of an element whose address is given.
+  void atomic(const Call* c, const Atomic& a) {
+    auto* place = atomic_place(c);
+    bool fits = place && a.values <= 2 && c->args.size() > a.first + a.values && !runtime_type(place->buffer->dtype).empty() &&
+                !runtime_update(a.op).empty();
+    if (!fits) report_.unsupported(c);
+  }
+
+  // Operators that have a decoder of their own. Whether the instruction exists, its form says when the module is made.
+  bool decoded(const Call* c) {
+    switch (c->op) {
+      case Op::tirx_ptx_mma:
+      case Op::tl_ptx_mma_sm70:
+      case Op::tirx_ptx_mma_sp:
+      case Op::tl_ptx_mma_block_scale: {
+        auto m = mma_call(c);
+        if (!has_its_kinds(c) || !m || m->is_scaled() || m->type_a.empty() || m->type_b.empty() || m->type_d.empty())
+          report_.unsupported(c);
+        return true;
+      }
+      case Op::tl_ptx_ldmatrix:
+      case Op::tirx_ptx_ldmatrix:
+      case Op::tl_ptx_stmatrix:
+        if (!has_its_kinds(c) || !matrix_move_call(c)) report_.unsupported(c);
+        return true;
+      case Op::tl_ptx_wgmma_ss:
+      case Op::tl_ptx_wgmma_rs:
+      case Op::tl_ptx_wgmma_sp_ss:
+      case Op::tl_ptx_wgmma_sp_rs: {
+        auto m = wgmma_call(c);
+        if (!has_its_kinds(c) || !m || m->type_a.empty() || m->type_b.empty() || m->type_d.empty()) report_.unsupported(c);
+        return true;
+      }
+      case Op::tl_tma_load:
+      case Op::tl_tma_load_im2col:
+      case Op::tl_tma_load_multicast:
+      case Op::tl_tma_load_gather4:
+      case Op::tl_tma_store:
+      case Op::tl_tma_store_scatter4:
+        if (!has_its_kinds(c) || (!tensor_copy_call(c) && !bulk_copy_call(c))) report_.unsupported(c);
+        return true;
+      case Op::tl_ptx_cp_async:
+      case Op::tirx_ptx_cp_async:
+      case Op::tirx_s_tir__cp_async_raw: {
+        AsyncCopy copy = async_copy_of(c);
+        if (!copy.to.pointer || (copy.bytes != 4 && copy.bytes != 8 && copy.bytes != 16))
+          report_.unsupported(c, "a copy is of 4, 8 or 16 bytes");
+        return true;
+      }
+      default: return false;
+    }
+  }
+
+  void call(const Call* c) {
+    if (auto* f = emit::math_function(c->op)) return kiln::check::math(report_, c, *f, 0);
+    bool vector_add = c->op == Op::tl_atomic_addx2_elem_op || c->op == Op::tl_atomic_addx4_elem_op ||
+                      c->op == Op::tl_atomic_addx2_ret_elem_op || c->op == Op::tl_atomic_addx4_ret_elem_op;
+    if (vector_add) return void(kiln::check::simt_operator(report_, c));
+    if (Atomic a = atomic_of(c)) return atomic(c, a);
+    if (is_template_call(c)) {
+      bool any = text_arg(c, 0) == "tl::Any" || text_arg(c, 0) == "tl::All";
+      if (any || !reduction_of(c)) report_.fault(c->span, "codegen 'sim' has no '" + std::string(text_arg(c, 0)) + "'");
+      return;
+    }
+    if (decoded(c)) return;
+    if (c->op == Op::tirx_call_extern || c->op == Op::tirx_call_pure_extern) return external(c);
+    if (kiln::check::common_operator(report_, c) || kiln::check::simt_operator(report_, c)) return;
+    if (!is_supported(c->op)) return report_.unsupported(c);
+    if (!kiln::check::enough_arguments(report_, c) || !has_its_kinds(c)) report_.unsupported(c);
+  }
+
+  // The operators for which the printers have text, beside those above.
+  static bool is_supported(Op op) {
+    switch (op) {
+      case Op::tirx_cuda__cta_sync:
+      case Op::tirx_cuda__warp_sync:
+      case Op::tl_syncthreads_count:
+      case Op::tl_syncthreads_and:
+      case Op::tl_syncthreads_or:
+      case Op::tirx_cuda__syncthreads_and:
+      case Op::tirx_cuda__syncthreads_or:
+      case Op::tl_named_barrier_arrive:
+      case Op::tl_cluster_arrive:
+      case Op::tl_cluster_arrive_relaxed:
+      case Op::tl_cluster_wait:
+      case Op::tl_cluster_sync:
+      case Op::tirx_cuda__cluster_sync:
+      case Op::tl_sync_grid:
+      case Op::tirx_cuda__grid_sync:
+      case Op::tl_fence_proxy_async:
+      case Op::tl_ptx_fence_barrier_init:
+      case Op::tirx_cuda__thread_fence:
+      case Op::tirx_cuda__nano_sleep:
+      case Op::tl_mbarrier_wait_parity:
+      case Op::tirx_ptx_commit_group:
+      case Op::tirx_ptx_wait_group:
+      case Op::tl_tma_store_arrive:
+      case Op::tl_tma_store_wait:
+      case Op::tl_warpgroup_arrive:
+      case Op::tl_warpgroup_commit_batch:
+      case Op::tl_warpgroup_wait:
+      case Op::tl_wait_wgmma:
+      case Op::tl_tl_shuffle_elect:
+      case Op::tl_any_sync:
+      case Op::tl_all_sync:
+      case Op::tl_ballot_sync:
+      case Op::tirx_cuda__any_sync:
+      case Op::tirx_cuda__ballot_sync:
+      case Op::tl_activemask:
+      case Op::tirx_cuda____activemask:
+      case Op::tirx_tvm_warp_activemask:
+      case Op::tl_match_any_sync:
+      case Op::tl_match_all_sync:
+      case Op::tl_shfl_sync:
+      case Op::tl_shfl_xor_sync:
+      case Op::tl_shfl_up_sync:
+      case Op::tl_shfl_down_sync:
+      case Op::tirx_cuda____shfl_sync:
+      case Op::tirx_cuda____shfl_xor_sync:
+      case Op::tirx_cuda____shfl_up_sync:
+      case Op::tirx_cuda____shfl_down_sync:
+      case Op::tirx_tvm_warp_shuffle:
+      case Op::tirx_tvm_warp_shuffle_xor:
+      case Op::tirx_tvm_warp_shuffle_up:
+      case Op::tirx_tvm_warp_shuffle_down:
+      case Op::tirx_cuda__reduce_add_sync_u32:
+      case Op::tirx_cuda__reduce_min_sync_u32:
+      case Op::tl_warp_reduce_sum:
+      case Op::tl_warp_reduce_max:
+      case Op::tl_warp_reduce_min:
+      case Op::tl_warp_reduce_bitand:
+      case Op::tl_warp_reduce_bitor:
+      case Op::tirx_ptx_cp_async_barrier:
+      case Op::tl_ptx_cp_async_barrier_noinc:
+      case Op::tirx_ptx_init_barrier_thread_count:
+      case Op::tirx_ptx_arrive_barrier:
+      case Op::tl_ptx_arrive_cluster_barrier:
+      case Op::tirx_ptx_arrive_barrier_expect_tx:
+      case Op::tl_mbarrier_expect_tx:
+      case Op::tl_ptx_st_bulk_shared:
+      case Op::tl_tma_store_cluster:
+      case Op::tl_initialize_wgmma_descriptor:
+      case Op::tl_increase_descriptor_offset:
+      case Op::tl_get_warp_idx:
+      case Op::tl_get_warp_idx_sync:
+      case Op::tl_get_lane_idx:
+      case Op::tl_get_warp_group_idx:
+      case Op::tirx_cuda__thread_rank:
+      case Op::tl_block_rank_in_cluster:
+      case Op::tirx_cuda__clock64: return true;
+      default: return is_hint(op);
+    }
+  }
+
+  kiln::check::Report report_;
+  Arena arena_;
+  const bool has_source_;
+  int dynamic_ = 0;
+};
+
+}  // namespace
+
+Status check(const Module& module) { return Checker(module).run(); }
+
+}  // namespace kiln::sim

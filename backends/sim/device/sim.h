@@ -1,0 +1,1 @@
+../runtime/sim.h

@@ -1,0 +1,47 @@
+// Prints as C what one lane does.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "host_c/dialect.h"
+#include "intrinsics/arguments.h"
+#include "ir/ir.h"
+
+namespace kiln::sim {
+
+// A place that operations hand to the runtime by its number.
+struct SiteKey {
+  ir::SpanId span = 0;
+  std::string buffer;  // whose elements it accesses; empty: none
+  auto operator<=>(const SiteKey&) const = default;
+};
+
+// What the printed kernels of a module refer to by number, and helpers written for them.
+struct Tables {
+  std::vector<SiteKey> sites = {{}};           // the first stands for none
+  std::map<SiteKey, int> site_numbers;         // of `sites`
+  std::vector<std::string> forms;              // matrix instructions, as PTX names them
+  std::map<std::string, std::string> helpers;  // C functions by name, in the order in which they are printed
+
+  int site(ir::SpanId span, std::string_view buffer = {});
+  int form(const std::string& mnemonic);
+};
+
+// The walker of what one lane does. In its text `w` is the warp, `sim` its table of functions, `lane` the lane.
+struct LanePrinter : host_c::CPrinter {
+  LanePrinter(emit::Writer& out, const std::set<std::string, std::less<>>& reserved, const host_c::Callees& callees, Tables& tables);
+
+  // ", 3": the number of the place that is being printed, as last argument.
+  std::string site(std::string_view buffer = {}) { return ", " + std::to_string(tables.site(span, buffer)); }
+  // The address that an argument stands for: of the element that a load names, or a pointer.
+  std::string address(const ir::Expr* e);
+  // The address of an operand.
+  std::string place(const intrinsics::Operand& o);
+
+  Tables& tables;
+  ir::SpanId span = 0;  // of the statement that is being printed
+};
+
+}  // namespace kiln::sim

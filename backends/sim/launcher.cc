@@ -1,0 +1,96 @@
+#include "backends/sim/launcher.h"
+
+#include <dlpack/dlpack.h>
+
+#include "backends/sim/runtime/launch.h"
+#include "backends/sim/runtime/matrix.h"
+
+namespace kiln::sim {
+
+namespace {
+
+using runtime::Fault;
+using runtime::Slot;
+
+// Where a launch value goes: the extents of cluster, grid and block, then the bytes of dynamic shared memory.
+constexpr int kCluster = 0, kGrid = 3, kBlock = 6, kShared = 9, kValues = 10;
+
+int value_of(std::string_view tag) {
+  auto axis = [&](std::string_view prefix, int first) {
+    if (!tag.starts_with(prefix) || tag.size() != prefix.size() + 1 || tag.back() < 'x' || tag.back() > 'z') return -1;
+    return first + tag.back() - 'x';
+  };
+  for (int i :
+       {axis("tir.cluster_dim_", kCluster), axis("tirx.cluster_dim_", kCluster), axis("blockIdx.", kGrid), axis("threadIdx.", kBlock)}) {
+    if (i >= 0) return i;
+  }
+  return tag.ends_with(".use_dyn_shared_memory") ? kShared : -1;
+}
+
+struct Plan {
+  Kernel kernel;
+  std::vector<int> values;  // for each launch parameter, which value it is
+  int64_t static_bytes = 0;
+};
+
+class SimLauncher final : public runtime::Launcher {
+ public:
+  std::shared_ptr<const runtime::Library> library;
+  std::vector<Site> sites;
+  std::vector<std::shared_ptr<const void>> kept;  // the forms
+  std::vector<const void*> forms;
+  std::vector<Plan> plans;
+
+  int device_type() const override { return kDLCPU; }
+  std::span<const int> reachable_types() const override { return {}; }
+
+  Fault launch(size_t index, void** args, const Slot* values, int) const override {
+    const Plan& plan = plans[index];
+    int64_t v[kValues] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 0};
+    for (size_t i = 0; i < plan.values.size(); ++i) v[plan.values[i]] = values[i].integer;
+    Launch launch;
+    launch.cluster = {v[0], v[1], v[2]};
+    launch.grid = {v[3], v[4], v[5]};
+    launch.block = {v[6], v[7], v[8]};
+    launch.shared_bytes = plan.static_bytes + v[kShared];
+    launch.args = args;
+    if (launch.grid.count() == 0) return {};  // no block, nothing to do
+    Status s = sim::launch(plan.kernel, launch);
+    if (s) return {};
+    const Error& e = s.error();
+    bool value = e.code == Code::kInvalidArgument;
+    return {value ? "ValueError" : "RuntimeError",
+            e.message + (e.place.empty() ? "" : " at " + e.place) + (e.hint.empty() ? "" : " (" + e.hint + ")")};
+  }
+};
+
+}  // namespace
+
+Result<std::shared_ptr<const runtime::Launcher>> make_launcher(const Printed& printed, std::shared_ptr<const runtime::Library> library) {
+  auto out = std::make_shared<SimLauncher>();
+  for (const PrintedSite& s : printed.sites) out->sites.push_back({s.place, 0, s.buffer});
+  for (const std::string& text : printed.forms) {
+    auto form = make_form(text);
+    if (!form) return form.error();
+    out->forms.push_back(form->get());
+    out->kept.push_back(std::move(*form));
+  }
+  for (size_t i = 0; i < printed.source.kernels.size(); ++i) {
+    const KernelInfo& k = printed.source.kernels[i];
+    Plan plan;
+    plan.kernel.name = k.name;
+    plan.kernel.entry = reinterpret_cast<sim_kernel>(library->find(k.symbol.c_str()));
+    if (!plan.kernel.entry) return Error{Code::kInternal, "the compiled text has no function '" + k.symbol + "'", "kernel " + k.name, ""};
+    plan.kernel.sites = out->sites, plan.kernel.forms = out->forms;
+    plan.static_bytes = printed.static_bytes[i];
+    for (const std::string& tag : k.launch_params) {
+      plan.values.push_back(value_of(tag));
+      if (plan.values.back() < 0) return Error{Code::kUnsupported, "launch parameter '" + tag + "' is not known", "kernel " + k.name, ""};
+    }
+    out->plans.push_back(std::move(plan));
+  }
+  out->library = std::move(library);
+  return std::shared_ptr<const runtime::Launcher>(std::move(out));
+}
+
+}  // namespace kiln::sim

@@ -1,0 +1,30 @@
+// Prints a module as C for the simulator.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ir/ir.h"
+#include "kiln/error.h"
+#include "runtime/kernel_info.h"
+
+namespace kiln::sim {
+
+// A place that operations of the text name by its number.
+struct PrintedSite {
+  std::string place;   // "gemm.py:21"; empty: not known
+  std::string buffer;  // whose elements it accesses; empty: none
+};
+
+struct Printed {
+  Source source;                      // kernels are functions void symbol(sim_warp*, void* const* args)
+  std::vector<PrintedSite> sites;     // the first stands for none
+  std::vector<std::string> forms;     // matrix instructions, as PTX names them
+  std::vector<int64_t> static_bytes;  // of shared memory, for each kernel; what is dynamic comes after
+};
+
+// C99 with what the runtime declares (device/sim.h) and the helpers that the module uses. The first thing that the simulator has not is an
+// error of code kUnsupported, with its place.
+Result<Printed> print_source(const ir::Module& module);
+
+}  // namespace kiln::sim

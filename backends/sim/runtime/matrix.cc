@@ -1,0 +1,106 @@
+#include "backends/sim/runtime/matrix.h"
+
+#include <charconv>
+
+#include "backends/sim/matrix/ldmatrix.h"
+#include "backends/sim/matrix/mma.h"
+#include "backends/sim/matrix/wgmma.h"
+#include "backends/sim/runtime/matrix_operations.h"
+#include "backends/sim/runtime/state.h"
+
+namespace kiln::sim {
+
+namespace {
+
+const Lanes& lanes(const sim_lanes* l) {
+  static_assert(sizeof(Lanes) == sizeof(sim_lanes));
+  return *reinterpret_cast<const Lanes*>(l);
+}
+
+// All lanes take part in matrix instructions.
+void require_all(sim_warp* w, sim_mask mask, int32_t site, const char* what) {
+  if (mask == 0xFFFFFFFFu) return;
+  cluster_of(w).fail("divergent_barrier", warp_of(w), -1, site,
+                     [&] { return std::string(what) + " must be executed by all lanes of a warp"; });
+}
+void require(sim_warp* w, int32_t site, const Status& s) {
+  if (!s) cluster_of(w).fail("bad_matrix", warp_of(w), -1, site, [&] { return s.error().message; });
+}
+
+template <class T>
+Result<std::shared_ptr<const void>> shared(Result<T> form) {
+  if (!form) return form.error();
+  return std::shared_ptr<const void>(std::make_shared<T>(std::move(*form)));
+}
+
+}  // namespace
+
+namespace ops {
+
+void mma(sim_warp* w, sim_mask mask, const void* form, const sim_lanes* d, const sim_lanes* a, const sim_lanes* b, const sim_lanes* c,
+         int32_t site) {
+  require_all(w, mask, site, "mma");
+  sim::mma(*static_cast<const Mma*>(form), lanes(d), lanes(a), lanes(b), lanes(c));
+}
+
+void mma_sparse(sim_warp* w, sim_mask mask, const void* form, const sim_lanes* d, const sim_lanes* a, const sim_lanes* b,
+                const sim_lanes* c, const sim_lanes* metadata, int32_t selector, int32_t site) {
+  require_all(w, mask, site, "mma.sp");
+  require(w, site, sim::mma_sparse(*static_cast<const Mma*>(form), lanes(d), lanes(a), lanes(b), lanes(c), lanes(metadata), selector));
+}
+
+void ldmatrix(sim_warp* w, sim_mask mask, const void* form, const sim_lanes* d, const sim_lanes* from, int32_t site) {
+  require_all(w, mask, site, "ldmatrix");
+  sim::ldmatrix(*static_cast<const MatrixMove*>(form), lanes(d), lanes(from));
+}
+
+void stmatrix(sim_warp* w, sim_mask mask, const void* form, const sim_lanes* to, const sim_lanes* s, int32_t site) {
+  require_all(w, mask, site, "stmatrix");
+  sim::stmatrix(*static_cast<const MatrixMove*>(form), lanes(to), lanes(s));
+}
+
+// Work for later: by the wait for its group.
+void wgmma(sim_warp* w, sim_mask mask, const void* form, const sim_lanes* d, const sim_lanes* registers, uint64_t a, uint64_t b,
+           int32_t keep, const sim_lanes* metadata, int32_t site) {
+  require_all(w, mask, site, "wgmma");
+  Cluster& c = cluster_of(w);
+  Warp& warp = warp_of(w);
+  Agent agent;
+  agent.queue = Agent::Queue::kWgmma;
+  agent.owner = &warp;
+  agent.group = warp.wgmma_groups;
+  auto* f = static_cast<const Wgmma*>(form);
+  std::span<const std::byte> shared(reinterpret_cast<const std::byte*>(w->shared), w->shared_bytes);
+  agent.run = [&c, &warp, f, shared, a, b, site, quarter = w->warp % 4, keep = keep != 0, to = lanes(d),
+               from = registers ? std::optional<Lanes>(lanes(registers)) : std::nullopt,
+               chosen = metadata ? std::optional<Lanes>(lanes(metadata)) : std::nullopt](std::vector<std::byte>&) {
+    const Lanes* m = chosen ? &*chosen : nullptr;
+    Status s = from ? sim::wgmma(*f, quarter, to, *from, b, shared, keep, m) : sim::wgmma(*f, quarter, to, a, b, shared, keep, m);
+    if (!s) c.report("bad_matrix", &warp, -1, site, s.error().message);
+  };
+  c.issue(std::move(agent));
+}
+
+}  // namespace ops
+
+Result<std::shared_ptr<const void>> make_form(std::string_view text) {
+  std::string_view mnemonic = text.substr(0, text.find(' '));
+  if (mnemonic.starts_with("ldmatrix.")) return shared(parse_ldmatrix(mnemonic));
+  if (mnemonic.starts_with("stmatrix.")) return shared(parse_stmatrix(mnemonic));
+  if (mnemonic.starts_with("mma.")) return shared(parse_mma(mnemonic));
+  if (!mnemonic.starts_with("wgmma.")) return Error{Code::kUnsupported, "there is no instruction '" + std::string(text) + "'", "", ""};
+  Result<Wgmma> form = parse_wgmma(mnemonic);
+  if (!form) return form.error();
+  int numbers[5] = {1, 1, 1, 1, 0};
+  const char* at = text.data() + mnemonic.size();
+  for (int& n : numbers) {
+    if (at == text.data() + text.size()) break;
+    at = std::from_chars(at + 1, text.data() + text.size(), n).ptr;
+  }
+  form->negate_a = numbers[0] <= 0, form->negate_b = numbers[1] <= 0;
+  form->transpose_a = numbers[2] == 0, form->transpose_b = numbers[3] == 0;
+  form->selector = numbers[4];
+  return shared(std::move(form));
+}
+
+}  // namespace kiln::sim
