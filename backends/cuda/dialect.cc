@@ -65,8 +65,7 @@ void before_loop(CFamily& p, const For& f) {
     return p.out.line("#pragma unroll " + std::to_string(factor->expr->as<IntImm>()->value));
   }
   if (factor && factor->kind == Value::Kind::kInt) return p.out.line("#pragma unroll " + std::to_string(factor->integer));
-  bool lanes = f.var->name == "lane" && f.extent->as<IntImm>();
-  if (f.for_kind == ForKind::kUnrolled || lanes) p.out.line("#pragma unroll");
+  if (f.for_kind == ForKind::kUnrolled || f.for_kind == ForKind::kVectorized) p.out.line("#pragma unroll");
 }
 
 // One copy of `bytes` bytes for each part of a vector.
@@ -86,7 +85,8 @@ void vector_access(CFamily& p, const Attr& a) {
     auto* first = r.base->as<IntImm>();
     IntImm constant{{ExprKind::kIntImm, r.base->dtype}, (first ? first->value : 0) + offset.value};
     const Expr* at = first ? static_cast<const Expr*>(&constant) : part ? &sum : r.base;
-    return std::string("*(") + (read ? "const " : "") + word + "*)&" + p.element(b, at);
+    std::string address = first && constant.value == 0 ? p.first_element(b) : "&" + p.element(b, at);
+    return std::string("*(") + (read ? "const " : "") + word + "*)" + address;
   };
   for (int part = 0; part * bytes < total; ++part) {
     p.out.line(place(s->buffer, s->indices[0], part, false) + " = " + place(l->buffer, l->indices[0], part, true) + ";");

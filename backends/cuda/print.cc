@@ -85,7 +85,7 @@ class ModulePrinter {
       const Function* packed = intrinsics::pack_elements(arena_, intrinsics::lower_fragments(arena_, f));
       const Function* prepared = intrinsics::prepare(arena_, packed, vector_add);
       const Function* plain = lower(arena_, legalise::legalise(arena_, prepared, features()));
-      functions_.push_back(legalise::hoist_addresses(arena_, plain));
+      functions_.push_back(legalise::name_threads(arena_, legalise::hoist_addresses(arena_, plain)));
       parameters_[functions_.back()] = emit::parameters(plain);  // while it is seen which memory is written
       declared_[functions_.back()] = emit::parameters(f);
     }
@@ -233,7 +233,10 @@ class ModulePrinter {
     }
     std::string text = imported_.empty() ? "" : imported_ + "\n";
     for (auto h = chosen.rbegin(); h != chosen.rend(); ++h) text += std::string((*h)->text) + "\n";
-    for (const auto& [name, helper] : generated_) text += helper + "\n";
+    for (const auto& [name, helper] : generated_) {
+      size_t head = helper.find("__device__"), end = helper.find('\n', head);
+      text += helper.substr(0, head) + emit::wrap(std::string_view(helper).substr(head, end - head), 120, 0) + helper.substr(end) + "\n";
+    }
     if (used.contains("dynamic_shared")) {
       text += "extern __shared__ __align__(" + std::to_string(dynamic_alignment()) + ") unsigned char dynamic_shared[];\n\n";
     }

@@ -309,6 +309,17 @@ void CFamily::bind(const Bind* b) {
   if (!uses_[b->var]) out.line("(void)" + names.of(b->var) + ";");
 }
 
+// x[i] = x[i] + y is x[i] += y: for arithmetic that the language does in the element's own type.
+void CFamily::store(const Store* s) {
+  std::string place = element(s->buffer, s->indices[0]);
+  auto* b = s->value->as<Binary>();
+  auto* l = b ? b->a->as<Load>() : nullptr;
+  bool arithmetic = b && (b->kind == ExprKind::kAdd || b->kind == ExprKind::kSub || b->kind == ExprKind::kMul || b->kind == ExprKind::kDiv);
+  bool updates = arithmetic && l && l->buffer == s->buffer && b->dtype.bits >= 32 && str(l) == place;
+  if (!updates) return out.line(place + " = " + str(s->value) + ";");
+  out.line(place + " " + operator_of(b->kind).text + "= " + str(b->b) + ";");
+}
+
 void CFamily::branch(const If* i) {
   out.open("if (" + str(i->condition) + ")");
   names.push();
@@ -341,10 +352,7 @@ void CFamily::stmt(const Stmt* s) {
     case StmtKind::kBind: return bind(s->as<Bind>());
     case StmtKind::kAllocBuffer: return dialect_.alloc(*this, *s->as<AllocBuffer>());
     case StmtKind::kDeclBuffer: return;
-    case StmtKind::kStore: {
-      auto* st = s->as<Store>();
-      return out.line(element(st->buffer, st->indices[0]) + " = " + str(st->value) + ";");
-    }
+    case StmtKind::kStore: return store(s->as<Store>());
     case StmtKind::kEvaluate: {
       std::string text = dialect_.evaluate(*this, *s->as<Evaluate>());
       if (!text.empty()) out.line(text);

@@ -70,6 +70,7 @@ class CFamily {
   void bind(const ir::Bind* b);
   std::string thread_index(std::string_view tag) { return dialect_.thread_index ? dialect_.thread_index(*this, tag) : "0"; }
   void branch(const ir::If* i);
+  void store(const ir::Store* s);
 
   const Dialect& dialect_;
 

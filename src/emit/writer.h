@@ -7,17 +7,23 @@
 #include <string_view>
 #include <vector>
 
+#include "emit/wrap.h"
+
 namespace kiln::emit {
 
 class Writer {
  public:
   explicit Writer(int indent = 2) : indent_(indent) {}
 
-  // One line at the current depth; an empty text gives an empty line.
+  // One line at the current depth, or several where it is longer than 120 columns; an empty text gives an empty line.
   void line(std::string_view text) {
-    if (!text.empty()) out_.append(static_cast<size_t>(depth_) * static_cast<size_t>(indent_), ' ').append(text);
+    size_t indent = static_cast<size_t>(depth_) * static_cast<size_t>(indent_);
+    std::string shown = wrap(text, 120, indent);
+    if (!text.empty()) out_.append(indent, ' ').append(shown);
     out_.push_back('\n');
-    spans_.insert(spans_.end(), 1 + static_cast<size_t>(std::count(text.begin(), text.end(), '\n')), span_);
+    spans_.push_back(span_);
+    uint32_t further = text.size() == shown.size() ? span_ : 0;
+    spans_.insert(spans_.end(), static_cast<size_t>(std::count(shown.begin(), shown.end(), '\n')), further);
   }
   void open(std::string_view head) {  // "head {" and one level deeper
     line(head.empty() ? "{" : std::string(head) + " {");
@@ -38,7 +44,7 @@ class Writer {
   }
   int depth() const { return depth_; }
   std::string take() { return std::move(out_); }
-  // One for each line, 0 where none was given.
+  // One for each line, 0 where none was given and for what a long line goes on with.
   std::vector<uint32_t> take_spans() { return std::move(spans_); }
 
  private:

@@ -13,6 +13,9 @@ namespace kiln::legalise {
 // Operators that are others under a second name (tl.add2, tl.ieee_add rounding to nearest, tl.clamp, tirx.likely, ...) become those.
 const ir::Function* expand_operators(Arena& arena, const ir::Function* f);
 
+// A name for a floating literal is that literal: what a compiler makes of one value for all lanes of a vector.
+const ir::Function* inline_literals(Arena& arena, const ir::Function* f);
+
 // Loads and stores get one index: several are flattened by the buffer's strides, or by its shape when it has none.
 const ir::Function* flatten_indices(Arena& arena, const ir::Function* f);
 
@@ -21,8 +24,8 @@ const ir::Function* flatten_indices(Arena& arena, const ir::Function* f);
 // array in scope "local". Parameters are taken to be aligned to the widest access.
 const ir::Function* vector_accesses(Arena& arena, const ir::Function* f, const Features& features);
 
-// No expression has lanes any more, but in an Attr "kiln.vector_access": a vector statement becomes a loop over its lanes, a vector
-// variable an array in scope "local".
+// No expression has lanes any more, but in an Attr "kiln.vector_access": a vector statement becomes a loop over its lanes, of kind
+// kVectorized, a vector variable an array in scope "local".
 const ir::Function* split_vectors(Arena& arena, const ir::Function* f);
 
 // Let expressions, atomic updates (tl.atomic_*, tirx.atomic_add) and lazy expressions that contain one become statements before the
@@ -48,6 +51,11 @@ const ir::Function* lower_floor_division(Arena& arena, const ir::Function* f);
 // differs between threads, to "A_block" where it does not. Wants one index everywhere, and no vector but in an Attr "kiln.vector_access".
 // For targets whose compiler unrolls loops; legalise() leaves it to them.
 const ir::Function* hoist_addresses(Arena& arena, const ir::Function* f);
+
+// Thread and block indices that have no name in the user's program are tx, bx, ...; what an expression takes of threadIdx.x, a warp, a
+// warpgroup or the lane in a warp, has that name. For targets whose warps are 32 threads; wants no vector but in an Attr
+// "kiln.vector_access", and comes after hoist_addresses, which looks for threadIdx.x.
+const ir::Function* name_threads(Arena& arena, const ir::Function* f);
 
 // Runs the passes that `features` asks for.
 const ir::Function* legalise(Arena& arena, const ir::Function* f, const Features& features);

@@ -240,8 +240,8 @@ class Splitter : public Rewriter {
       for (int k = 0; k < lanes; ++k) all.push_back(body(number(k)));
       return build.seq(all);
     }
-    const Var* i = build.var("lane", kInt32);
-    return build.add(For{{StmtKind::kFor, 0}, i, number(0), number(lanes), nullptr, ForKind::kSerial, {}, nullptr, body(i)});
+    const Var* i = build.var("e", kInt32);
+    return build.add(For{{StmtKind::kFor, 0}, i, number(0), number(lanes), nullptr, ForKind::kVectorized, {}, nullptr, body(i)});
   }
 
   const Stmt* vector_store(const Store* s, uint16_t lanes) {

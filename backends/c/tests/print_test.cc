@@ -56,7 +56,7 @@ TEST(CPrint, CallsTheWidthOfTheOperand) {
 }
 
 TEST(CPrint, TruthOfEveryLane) {
-  EXPECT_THAT(printed("A_1[0:4] = T.Cast(\"float32x4\", T.isnan(A_1[4:8]))"), HasSubstr("= (float)(isnan(A[4 + lane]) != 0);"));
+  EXPECT_THAT(printed("A_1[0:4] = T.Cast(\"float32x4\", T.isnan(A_1[4:8]))"), HasSubstr("= (float)(isnan(A[4 + e]) != 0);"));
 }
 
 TEST(CPrint, RoundsOnceFromWideTypes) {
@@ -73,8 +73,34 @@ TEST(CPrint, EmbedsOnlyTheHelpersInUse) {
 
 TEST(CPrint, ParenthesesOnlyWherePrecedenceAsks) {
   EXPECT_THAT(printed("A_1[0] = A_1[0] + n * 2 - (n - 3)", "int32"), HasSubstr("A[0] = A[0] + n * 2 - (n - 3);"));
-  EXPECT_THAT(printed("A_1[0] = A_1[0] - (A_1[1] + A_1[2])"), HasSubstr("A[0] = A[0] - (A[1] + A[2]);"));
-  EXPECT_THAT(printed("A_1[0] = A_1[0] + (A_1[1] + A_1[2])"), HasSubstr("A[0] = A[0] + (A[1] + A[2]);"));
+  EXPECT_THAT(printed("A_1[0] = A_1[3] - (A_1[1] + A_1[2])"), HasSubstr("A[0] = A[3] - (A[1] + A[2]);"));
+  EXPECT_THAT(printed("A_1[0] = A_1[3] + (A_1[1] + A_1[2])"), HasSubstr("A[0] = A[3] + (A[1] + A[2]);"));
+}
+
+TEST(CPrint, UpdatesInPlace) {
+  EXPECT_THAT(printed("A_1[n] = A_1[n] * (A_1[1] + A_1[2])"), HasSubstr("A[n] *= A[1] + A[2];"));
+  EXPECT_THAT(printed("A_1[n] = A_1[n] - A_1[1] - A_1[2]"), HasSubstr("A[n] = A[n] - A[1] - A[2];")) << "another order of rounding";
+  EXPECT_THAT(printed("A_1[n] = A_1[0] - A_1[n]"), HasSubstr("A[n] = A[0] - A[n];"));
+  EXPECT_THAT(printed("A_1[n] = A_1[n] + T.int8(1)", "int8"), HasSubstr("A[n] = (int8_t)(A[n] + 1);")) << "C adds in int";
+}
+
+TEST(CPrint, BreaksLongLinesAtTheirOutermostOperators) {
+  std::string sum = "A_1[n]";
+  for (int i = 0; i < 16; ++i) sum += " + A_1[n * 100 + " + std::to_string(i) + "]";
+  std::string text = printed("A_1[0] = " + sum);
+  size_t at = text.find("  A[0] = "), end = text.find(";\n", at);
+  ASSERT_NE(end, std::string::npos);
+  std::string statement = text.substr(at, end - at);
+  EXPECT_THAT(statement, HasSubstr(" +\n      A[n * 100 + "));
+  for (size_t line = 0; line < statement.size();) {
+    size_t next = std::min(statement.find('\n', line), statement.size());
+    EXPECT_LE(next - line, 120u);
+    line = next + 1;
+  }
+}
+
+TEST(CPrint, LiteralsHaveNoNames) {
+  EXPECT_THAT(printed("x: T.float32 = 0.5\n        A_1[0:4] = T.Broadcast(x, 4)"), HasSubstr("A[e] = 0.5f;"));
 }
 
 TEST(CPrint, RenamesMacrosOfTheHeaders) {
@@ -136,14 +162,14 @@ TEST(CPrint, CountsToAnEndThatTheVariableCannotHold) {
 TEST(CPrint, ReadsAllLanesOfAPredicateBeforeTheFirstStore) {
   std::string text =
       printed("T.BufferStore(A_1, T.Broadcast(T.float32(0.0), 4), [T.Ramp(1, 1, 4)], predicate=A_1[0:4] > T.Broadcast(T.float32(4.0), 4))");
-  EXPECT_THAT(text, HasSubstr("mask[lane] = A[lane] > 4.0f;"));
-  EXPECT_THAT(text, HasSubstr("if (mask[lane]) {"));
+  EXPECT_THAT(text, HasSubstr("mask[e] = A[e] > 4.0f;"));
+  EXPECT_THAT(text, HasSubstr("if (mask[e]) {"));
 }
 
 TEST(CPrint, ReadsAllIndicesBeforeTheFirstStore) {
   std::string text = printed("A_1[A_1[0:4]] = T.Ramp(0, 1, 4)", "int32");
-  EXPECT_THAT(text, HasSubstr("places[lane] = A[lane];"));
-  EXPECT_THAT(text, HasSubstr("A[places[lane]] = lanes[lane];"));
+  EXPECT_THAT(text, HasSubstr("places[e] = A[e];"));
+  EXPECT_THAT(text, HasSubstr("A[places[e]] = lanes[e];"));
 }
 
 // Calls of a function that asserts, with `result` as its type and its last lines, called by `call`.

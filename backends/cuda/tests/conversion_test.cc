@@ -182,8 +182,8 @@ TEST(CudaPacked, WholeBytesAreCopiedAsBytes) {
     ASSERT_TRUE(s.ok()) << s.error().to_string();
     EXPECT_THAT(s->text, testing::HasSubstr("k(unsigned char* A, ")) << "no element has a type of its own in memory";
     EXPECT_THAT(s->text, testing::HasSubstr("alignas(16) unsigned char l[16];"));
-    EXPECT_THAT(s->text, testing::HasSubstr("*(uint4*)&l[0] = *(const uint4*)&A[tx * 16];"));
-    EXPECT_THAT(s->text, testing::HasSubstr("*(uint4*)&A[tx * 16] = *(const uint4*)&l[0];"));
+    EXPECT_THAT(s->text, testing::HasSubstr("*(uint4*)l = *(const uint4*)&A[tx * 16];"));
+    EXPECT_THAT(s->text, testing::HasSubstr("*(uint4*)&A[tx * 16] = *(const uint4*)l;"));
     EXPECT_THAT(s->text, testing::HasSubstr("l[2] >> 4")) << "element 5 is the upper half of byte 2";
     ASSERT_EQ(s->kernels[0].params[0].dtype, *ir::parse_dtype(dtype)) << "what a caller hands over";
     auto cubin = artifacts_of(*s, arch).at("cubin")();

@@ -25,7 +25,7 @@ extern "C" {
 int32_t k(int32_t* restrict A, int32_t n) {
   if (n <= 0) return fail("ValueError", "n is not \"positive\"\n");
   while (A[0] < n) {
-    A[0] = A[0] * 2;
+    A[0] *= 2;
   }
   return 0;
 }

@@ -76,7 +76,8 @@ extern "C" {
 #endif
 
 // k(A: float32[64], H: float16[64], I8: int8[64], U: uint64[64], n: int32, f: float64, h: float16, b: bool)
-int32_t k(float* restrict A, f16* restrict H, int8_t* restrict I8, uint64_t* restrict U, int32_t n, double f, f16 h, bool b) {
+int32_t k(float* restrict A, f16* restrict H, int8_t* restrict I8, uint64_t* restrict U, int32_t n, double f, f16 h,
+    bool b) {
   float chosen[1];
   if (n > 2) {
     float previous[1];

@@ -96,8 +96,8 @@ extern "C" {
 // k(A: float16[4], B: float8_e4m3fn[4])
 int32_t k(f16* restrict A, f8_e4m3fn* restrict B) {
   A[0] = f32_to_f16(f16_to_f32(f32_to_f16(expf(f16_to_f32(A[1])))) + 1.5f);
-  for (int32_t lane = 0; lane < 2; ++lane) {
-    B[lane] = f32_to_f8_e4m3fn(f16_to_f32(A[lane]));
+  for (int32_t e = 0; e < 2; ++e) {
+    B[e] = f32_to_f8_e4m3fn(f16_to_f32(A[e]));
   }
   return 0;
 }

@@ -11,8 +11,8 @@ extern "C" {
 
 // k(A: float32[?], C: float32[4], n: int32)
 int32_t k(const float* restrict A, float* restrict C, int32_t n) {
-  for (int32_t lane = 0; lane < 4; ++lane) {
-    C[lane] = n > 4 ? A[lane] : 0.0f;
+  for (int32_t e = 0; e < 4; ++e) {
+    C[e] = n > 4 ? A[e] : 0.0f;
   }
   return 0;
 }

@@ -13,12 +13,12 @@ extern "C" {
 int32_t k(float* A, int32_t n) {
   {
     float lanes[4];
-    for (int32_t lane = 0; lane < 4; ++lane) {
+    for (int32_t e = 0; e < 4; ++e) {
       const float x = A[9];
-      lanes[lane] = x * x + A[lane];
+      lanes[e] = x * x + A[e];
     }
-    for (int32_t lane = 0; lane < 4; ++lane) {
-      A[lane] = lanes[lane];
+    for (int32_t e = 0; e < 4; ++e) {
+      A[e] = lanes[e];
     }
   }
   while (true) {
@@ -32,7 +32,7 @@ int32_t k(float* A, int32_t n) {
     if (!chosen[0]) {
       break;
     }
-    A[3] = A[3] - 1.0f;
+    A[3] -= 1.0f;
   }
   return 0;
 }

@@ -85,7 +85,8 @@ extern "C" {
 #endif
 
 // k(A: float32[64], H: float16[64], I8: int8[64], U: uint64[64], n: int32, f: float64, h: float16, b: bool)
-int32_t k(float* restrict A, f16* restrict H, int8_t* restrict I8, uint64_t* restrict U, int32_t n, double f, f16 h, bool b) {
+int32_t k(float* restrict A, f16* restrict H, int8_t* restrict I8, uint64_t* restrict U, int32_t n, double f, f16 h,
+    bool b) {
   A[0] = (float)(isinf(f) != 0) + rsqrt_f32(A[1]) + sigmoid_f32(A[2]) + roundf(A[3]) + atan2f(A[0], A[1]);
   return 0;
 }

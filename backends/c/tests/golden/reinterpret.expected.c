@@ -34,8 +34,8 @@ extern "C" {
 // k(A: uint8[8], B: float32[2])
 int32_t k(uint8_t* restrict A, float* restrict B) {
   B[0] = bits_to_f32((uint32_t)A[0] | ((uint32_t)A[1] << 8) | ((uint32_t)A[2] << 16) | ((uint32_t)A[3] << 24));
-  for (int32_t lane = 0; lane < 4; ++lane) {
-    A[4 + lane] = (uint8_t)(f32_to_bits(B[1]) >> (uint32_t)(lane % 4 * 8));
+  for (int32_t e = 0; e < 4; ++e) {
+    A[4 + e] = (uint8_t)(f32_to_bits(B[1]) >> (uint32_t)(e % 4 * 8));
   }
   return 0;
 }

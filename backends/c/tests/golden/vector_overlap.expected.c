@@ -13,15 +13,15 @@ extern "C" {
 int32_t k(float* restrict A) {
   {
     float lanes[4];
-    for (int32_t lane = 0; lane < 4; ++lane) {
-      lanes[lane] = A[1 + lane];
+    for (int32_t e = 0; e < 4; ++e) {
+      lanes[e] = A[1 + e];
     }
-    for (int32_t lane = 0; lane < 4; ++lane) {
-      A[lane] = lanes[lane];
+    for (int32_t e = 0; e < 4; ++e) {
+      A[e] = lanes[e];
     }
   }
-  for (int32_t lane = 0; lane < 4; ++lane) {
-    A[4 + lane] = A[4 + lane] * 2.0f;
+  for (int32_t e = 0; e < 4; ++e) {
+    A[4 + e] *= 2.0f;
   }
   return 0;
 }
