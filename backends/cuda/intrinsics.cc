@@ -185,7 +185,7 @@ const std::vector<Helper>& helpers() {
        {"philox", "philox_block", "random_init", "random_u32", "random_bits", "random_uniform_f32", "random_uniform_f64",
         "random_uniform_pair_f64", "random_normal_f32", "random_normal_f64"}},
       {"swizzled_block", device::swizzled_block, {"swizzled_block_rows", "swizzled_block_columns"}},
-      {"scan", device::scan, {"scan_line", "scan_1d", "scan_2d", "as_is", "by"}},
+      {"scan", device::scan, {"scan_line", "scan_1d", "scan_2d", "scan_as_is", "scan_by"}},
   };
   return all;
 }

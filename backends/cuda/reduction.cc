@@ -149,7 +149,7 @@ Result<Generated> template_call(const Arch& arch, const Call* c) {
   if (plane) name += ", " + args[0] + ", " + args[1];
   if (DataType t = place->buffer->dtype; is_small_float(t)) {
     std::string format = small_float_name(t);
-    name += ", by<" + format + "_to_f32>, by<f32_to_" + format + ">";
+    name += ", scan_by<" + format + "_to_f32>, scan_by<f32_to_" + format + ">";
   }
   return Generated{name + ">", ""};
 }

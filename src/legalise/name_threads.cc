@@ -18,8 +18,11 @@ int log2_of(int64_t n) { return n > 0 && (n & (n - 1)) == 0 ? __builtin_ctzll(st
 
 // "threadIdx.x": "tx"
 std::string short_name(std::string_view tag) { return {tag[0], tag.back()}; }
-// What compilers call an index that has no name in the user's program.
-bool is_nameless(std::string_view name, std::string_view tag) { return name == tag || name == "thread_binding" || name == "block_binding"; }
+// What compilers call an index that has no name in the user's program ("threadIdx.x", "thread_binding"), perhaps as text has it, with '_'
+// for the point or a number behind.
+bool is_nameless(std::string_view name, std::string_view tag) {
+  return name.starts_with(tag.substr(0, tag.find('.'))) || name.starts_with("thread_binding") || name.starts_with("block_binding");
+}
 
 class Namer : public Rewriter {
  public:

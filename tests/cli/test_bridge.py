@@ -1,5 +1,5 @@
-"""The same module gives the same source whether its backend is built in or a plug-in on the SDK, but for the numbers that make names unique:
-the module crosses as text, in which two variables of a function never share a name.
+"""The same module gives the same source whether its backend is built in or a plug-in on the SDK, but for the numbers that make names unique,
+and where they break lines: the module crosses as text, in which two variables of a function never share a name.
 
 usage: test_bridge.py KILN KILN_WITHOUT_BACKENDS FOLDER_OF_PLUGINS
 """
@@ -19,7 +19,7 @@ def outcome(kiln, module):
     done = subprocess.run(
         [kiln, "build", module], capture_output=True, text=True, timeout=60, env={**os.environ, "KILN_BACKEND_PATH": PLUGINS if kiln == BRIDGED else ""}
     )
-    return done.returncode, re.sub(r"(?<=\w)(_\d+)+\b", "", done.stdout)
+    return done.returncode, re.sub(r"\s+", " ", re.sub(r"(?<=\w)(_\d+)+\b", "", done.stdout))
 
 
 compared = sources = 0

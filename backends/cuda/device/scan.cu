@@ -1,10 +1,10 @@
 // What a scan makes of an element before it adds, and of a sum before it stores it: nothing, or a function.
-struct as_is {
+struct scan_as_is {
   template <class T>
   static __device__ __forceinline__ T of(T x) { return x; }
 };
 template <auto function>
-struct by {
+struct scan_by {
   template <class T>
   static __device__ __forceinline__ auto of(T x) { return function(x); }
 };
@@ -27,12 +27,12 @@ __device__ __forceinline__ void scan_line(const T* from, T* to, int count, int f
     carry = __shfl_sync(0xFFFFFFFF, value, 31);
   }
 }
-template <bool greatest, bool reverse, class Widen = as_is, class Narrow = as_is, class T>
+template <bool greatest, bool reverse, class Widen = scan_as_is, class Narrow = scan_as_is, class T>
 __device__ __forceinline__ void scan_1d(const T* from, T* to, int count) {
   if (threadIdx.x < 32) scan_line<greatest, reverse, Widen, Narrow>(from, to, count, 1, 1);
 }
 // Each row (axis 1) or column (axis 0) of a matrix, a warp a line.
-template <bool greatest, bool reverse, int threads, int axis, class Widen = as_is, class Narrow = as_is, class T>
+template <bool greatest, bool reverse, int threads, int axis, class Widen = scan_as_is, class Narrow = scan_as_is, class T>
 __device__ __forceinline__ void scan_2d(const T* from, T* to, int rows, int columns, int from_stride, int to_stride) {
   int lines = axis == 1 ? rows : columns;
   for (int line = threadIdx.x / 32; line < lines; line += threads / 32) {
