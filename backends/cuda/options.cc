@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/live_config.h"
+
 namespace kiln::cuda {
 
 namespace {
@@ -126,7 +128,10 @@ Result<std::optional<Setting>> find(const Target& target, const ir::Module& modu
   std::string attr = "feature." + std::string(name);
   if (auto it = target.attrs().find(attr); it != target.attrs().end()) return std::optional(Setting{attr, it->second});
   const Value* v = key.empty() ? nullptr : pass_config(module, key);
-  if (!v || v->kind == Value::Kind::kNone) return std::optional<Setting>();
+  if (!v || v->kind == Value::Kind::kNone) {
+    std::optional<AttrValue> live = key.empty() ? std::nullopt : runtime::live_pass_config(key);
+    return live ? std::optional(Setting{std::string(key), std::move(*live)}) : std::nullopt;
+  }
   Setting s{std::string(key), {}};
   if (v->kind == Value::Kind::kBool) {
     s.value = v->boolean;

@@ -9,7 +9,8 @@
 
 namespace kiln::cuda {
 
-// From the target's attributes, else from TileLang's pass-configuration keys among the attributes of the module or a function of it:
+// From the target's attributes, else from TileLang's pass-configuration keys among the attributes of the module or a function of it,
+// else from those of the pass context of the compiler in whose process this is (runtime/live_config.h):
 //   feature.fast_math             tl.enable_fast_math               bool: --use_fast_math
 //   feature.register_usage_level  tl.ptxas_register_usage_level     0 to 10: ptxas' --register-usage-level
 //   feature.compile_flags         tl.device_compile_flags           text or a list of texts: more flags, split at spaces

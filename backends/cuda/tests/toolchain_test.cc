@@ -2,6 +2,10 @@
 #include "backends/cuda/toolchain.h"
 
 #include <gmock/gmock.h>
+#include <tvm/ffi/container/array.h>
+#include <tvm/ffi/container/map.h>
+#include <tvm/ffi/reflection/registry.h>
+#include <tvm/ffi/tvm_ffi.h>
 
 #include <cstring>
 #include <thread>
@@ -131,6 +135,39 @@ TEST(CudaOptions, ComeFromThePassConfigurationToo) {
   ASSERT_TRUE(module.ok()) << module.error().to_string();
   EXPECT_THAT(options("cuda", **module).flags, testing::ElementsAre("--use_fast_math", "--ptxas-options=--register-usage-level=10"));
   EXPECT_THAT(options("cuda -feature.fast_math=false", **module).flags, testing::ElementsAre("--ptxas-options=--register-usage-level=10"));
+}
+
+// Stand-ins for TVM's pass context, and for the node by which it holds a number.
+struct LiveNumber : tvm::ffi::Object {
+  int64_t value = 0;
+  TVM_FFI_DECLARE_OBJECT_INFO_FINAL("kiln.test.LiveNumber", LiveNumber, tvm::ffi::Object);
+};
+struct LiveContext : tvm::ffi::Object {
+  tvm::ffi::Map<tvm::ffi::String, tvm::ffi::Any> config;
+  TVM_FFI_DECLARE_OBJECT_INFO_FINAL("kiln.test.LiveContext", LiveContext, tvm::ffi::Object);
+};
+
+TEST(CudaOptions, ComeFromTheProcesssCompilerToo) {
+  namespace ffi = tvm::ffi;
+  ffi::reflection::ObjectDef<LiveNumber>().def_ro("value", &LiveNumber::value);
+  ffi::reflection::ObjectDef<LiveContext>().def_ro("config", &LiveContext::config);
+  auto number = ffi::make_object<LiveNumber>();
+  number->value = 7;
+  auto context = ffi::make_object<LiveContext>();
+  context->config = {{"tl.enable_fast_math", true},
+                     {"tl.ptxas_register_usage_level", ffi::ObjectRef(number)},
+                     {"tl.device_compile_flags", ffi::Array<ffi::String>{"-DN=4", "-lineinfo"}}};
+  EXPECT_THAT(options("cuda").flags, testing::IsEmpty());
+  ffi::ObjectRef current(context);
+  ffi::Function::SetGlobal("transform.GetCurrentPassContext", ffi::Function::FromTyped([&] { return current; }));
+  EXPECT_THAT(options("cuda").flags,
+              testing::ElementsAre("--use_fast_math", "--ptxas-options=--register-usage-level=7", "-DN=4", "-lineinfo"));
+  EXPECT_THAT(options("cuda -feature.fast_math=false -feature.compile_flags=-DM").flags,
+              testing::ElementsAre("--ptxas-options=--register-usage-level=7", "-DM"));
+  number->value = 70;
+  EXPECT_THAT(refusal("cuda"), HasSubstr("'tl.ptxas_register_usage_level' must be a number from 0 to 10"));
+  ffi::Function::RemoveGlobal("transform.GetCurrentPassContext");
+  EXPECT_THAT(options("cuda").flags, testing::IsEmpty());
 }
 
 TEST(CudaOptions, FlagsThatDoMoreThanChangeCodeAreRefused) {
