@@ -62,6 +62,10 @@ Generated all_reduce(const Arch& arch, std::string_view op, DataType t, int thre
     } else if (distance == 16 && scale == 1 && arch.number >= 80 && t.is_integer() && t.bits == 32) {
       text += "  x = __reduce_" + std::string(op == "sum" ? "add" : op.substr(0, op.find('_'))) + "_sync(0xFFFFFFFF, x);\n";
       break;
+    } else if (distance == 16 && scale == 1 && t == kFloat32 && op != "sum" && arch.number >= 100 && arch.number < 110 && arch.suffix) {
+      std::string kind(op.substr(0, 3));
+      text += "  asm volatile(\"redux.sync." + kind + (op.ends_with("_nan") ? ".NaN" : "") + ".f32 %0, %0, 0xFFFFFFFF;\" : \"+f\"(x));\n";
+      break;
     } else {
       bool narrow = t.bits < 32;
       text += step(op, t,

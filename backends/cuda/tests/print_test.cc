@@ -2,7 +2,9 @@
 
 #include <gmock/gmock.h>
 
+#include "backends/cuda/intrinsics.h"
 #include "backends/cuda/toolchain.h"
+#include "emit/functions.h"
 #include "import/import.h"
 #include "kiln/device_codegen.h"
 
@@ -83,6 +85,22 @@ TEST(CudaPrint, RefusesTypesAndFunctionsThatCudaLacks) {
 
 TEST(CudaPrint, PlainKernelsNeedNoHelper) {
   EXPECT_THAT(printed("A_1[tx] = A_1[tx] + T.float32(1.5)"), StartsWith("extern \"C\" __global__ void __launch_bounds__(32, 1) k("));
+}
+
+// Helpers are found by the words of the text, comments included: a name that is an English word would bring its helper in.
+TEST(CudaPrint, AHelpersNameIsNoWordOfAnothersComments) {
+  for (const Helper& h : helpers()) {
+    for (size_t at = h.text.find("//"); at != h.text.npos; at = h.text.find("//", at + 2)) {
+      std::set<std::string, std::less<>> words;
+      emit::add_words(h.text.substr(at, h.text.find('\n', at) - at), words);
+      for (const Helper& other : helpers()) {
+        for (std::string_view name : other.names) {
+          bool plain = name.find('_') == name.npos && name.find_first_of("0123456789") == name.npos;
+          EXPECT_FALSE(plain && &other != &h && words.contains(name)) << name << " in " << h.stem;
+        }
+      }
+    }
+  }
 }
 
 TEST(CudaPrint, LiteralsAreExact) {
