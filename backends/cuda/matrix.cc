@@ -108,7 +108,7 @@ std::string text_of(const Product& p) {
   std::string text = "// d += a * b, by a warp.\n__device__ __forceinline__ void " + p.name +
                      "(void* sum, const void* left, const void* right" + p.params + ") {\n";
   text += "  " + scalar + "* d = (" + scalar + "*)sum;\n";
-  text += "  const " + word + "*a = (const " + word + "*)left, *b = (const " + word + "*)right;\n";
+  text += "  const " + word + "* a = (const " + word + "*)left;\n  const " + word + "* b = (const " + word + "*)right;\n";
   text += "  asm volatile(\n      \"" + p.opcode + " " + registers(0, p.nd) + ", " + registers(p.nd, p.na) + ", " +
           registers(p.nd + p.na, p.nb) + ", " + registers(0, p.nd) + p.tail + ";\"\n";
   text += "      : " + operands(kept, "d", p.nd) + "\n      : " + operands(read, "a", p.na) + ", " + operands(read, "b", p.nb) + p.inputs +
