@@ -5,8 +5,10 @@
 #include "backends/sim/matrix/ldmatrix.h"
 #include "backends/sim/matrix/mma.h"
 #include "backends/sim/matrix/wgmma.h"
+#include "backends/sim/matrix/wmma.h"
 #include "backends/sim/runtime/matrix_operations.h"
 #include "backends/sim/runtime/state.h"
+#include "backends/sim/runtime/tcgen05_operations.h"
 
 namespace kiln::sim {
 
@@ -81,6 +83,31 @@ void wgmma(sim_warp* w, sim_mask mask, const void* form, const sim_lanes* d, con
   c.issue(std::move(agent));
 }
 
+void mma_scaled(sim_warp* w, sim_mask mask, const void* form, const sim_lanes* d, const sim_lanes* a, const sim_lanes* b,
+                const sim_lanes* c, const sim_lanes* scale_a, int32_t byte_a, int32_t thread_a, const sim_lanes* scale_b, int32_t byte_b,
+                int32_t thread_b, int32_t site) {
+  require_all(w, mask, site, "mma");
+  require(w, site,
+          sim::mma_scaled(*static_cast<const Mma*>(form), lanes(d), lanes(a), lanes(b), lanes(c), lanes(scale_a), {byte_a, thread_a},
+                          lanes(scale_b), {byte_b, thread_b}));
+}
+
+void wmma_load(sim_warp* w, sim_mask mask, const void* form, const sim_lanes* r, const void* from, int64_t stride, int32_t site) {
+  require_all(w, mask, site, "wmma.load");
+  sim::wmma_load(*static_cast<const Wmma*>(form), lanes(r), static_cast<const std::byte*>(from), stride);
+}
+
+void wmma_store(sim_warp* w, sim_mask mask, const void* form, void* to, const sim_lanes* r, int64_t stride, int32_t site) {
+  require_all(w, mask, site, "wmma.store");
+  sim::wmma_store(*static_cast<const Wmma*>(form), static_cast<std::byte*>(to), lanes(r), stride);
+}
+
+void wmma_mma(sim_warp* w, sim_mask mask, const void* form, const sim_lanes* d, const sim_lanes* a, const sim_lanes* b, const sim_lanes* c,
+              int32_t site) {
+  require_all(w, mask, site, "wmma.mma");
+  sim::wmma_mma(*static_cast<const Wmma*>(form), lanes(d), lanes(a), lanes(b), lanes(c));
+}
+
 }  // namespace ops
 
 Result<std::shared_ptr<const void>> make_form(std::string_view text) {
@@ -88,6 +115,8 @@ Result<std::shared_ptr<const void>> make_form(std::string_view text) {
   if (mnemonic.starts_with("ldmatrix.")) return shared(parse_ldmatrix(mnemonic));
   if (mnemonic.starts_with("stmatrix.")) return shared(parse_stmatrix(mnemonic));
   if (mnemonic.starts_with("mma.")) return shared(parse_mma(mnemonic));
+  if (mnemonic.starts_with("wmma.")) return shared(parse_wmma(mnemonic));
+  if (mnemonic.starts_with("tcgen05.")) return make_tcgen05_form(text);
   if (!mnemonic.starts_with("wgmma.")) return Error{Code::kUnsupported, "there is no instruction '" + std::string(text) + "'", "", ""};
   Result<Wgmma> form = parse_wgmma(mnemonic);
   if (!form) return form.error();

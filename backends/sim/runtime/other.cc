@@ -8,6 +8,7 @@
 #include "backends/sim/runtime/bulk.h"
 #include "backends/sim/runtime/matrix_operations.h"
 #include "backends/sim/runtime/operations.h"
+#include "backends/sim/runtime/tcgen05_operations.h"
 
 namespace kiln::sim {
 
@@ -204,6 +205,17 @@ const sim_api& api() {
     a.ldmatrix = ops::ldmatrix;
     a.stmatrix = ops::stmatrix;
     a.wgmma = ops::wgmma;
+    a.mma_scaled = ops::mma_scaled;
+    a.wmma_load = ops::wmma_load;
+    a.wmma_store = ops::wmma_store;
+    a.wmma_mma = ops::wmma_mma;
+    a.tcgen05_alloc = ops::tcgen05_alloc;
+    a.tcgen05_dealloc = ops::tcgen05_dealloc;
+    a.tcgen05_relinquish = ops::tcgen05_relinquish;
+    a.tcgen05_move = ops::tcgen05_move;
+    a.tcgen05_cp = ops::tcgen05_cp;
+    a.tcgen05_shift = ops::tcgen05_shift;
+    a.tcgen05_mma = ops::tcgen05_mma;
     return a;
   }();
   return table;

@@ -74,6 +74,16 @@ typedef struct {
   void* at[32];
 } sim_lanes;
 
+/* What a tcgen05.mma takes: d = a * b + (keep ? d : 0). */
+typedef struct {
+  uint64_t a, b;             /* descriptors; a may be an address in tensor memory */
+  uint32_t d;                /* address in tensor memory */
+  uint32_t instruction;      /* descriptor */
+  uint32_t scale_a, scale_b; /* addresses of block scales */
+  int32_t a_in_tensor_memory, keep, scale_d;
+  uint32_t disabled[8]; /* lanes that keep their value: bit i of word k is lane 32 k + i, of a pair's even block first */
+} sim_tcgen05_mma;
+
 /* A copy of a box between a tensor in global memory and shared memory (cp.async.bulk.tensor, PTX ISA 9.7.9.27). */
 typedef struct {
   const void* map;    /* 128 bytes, as the device "sim" encodes tensor maps */
@@ -185,6 +195,16 @@ struct sim_api {
                          int32_t site);                    /* arrives when the lane's tcgen05 work is done */
   void (*tcgen05_wait)(sim_warp*, sim_mask, int32_t site); /* tcgen05.wait::ld and ::st */
 
+  /* Tensor memory. An address has the lane in its upper, the column in its lower half. `form` is one of w->forms, of the mnemonic. Loads
+     and stores of a warp are done at once; what one lane begins (cp, shift, mma) is done later, in the order of its issue. */
+  void (*tcgen05_alloc)(sim_warp*, sim_mask, uint32_t* address, int32_t columns, int32_t site); /* blocks until there is room */
+  void (*tcgen05_dealloc)(sim_warp*, sim_mask, uint32_t address, int32_t columns, int32_t site);
+  void (*tcgen05_relinquish)(sim_warp*, sim_mask, int32_t site); /* relinquish_alloc_permit */
+  void (*tcgen05_move)(sim_warp*, sim_mask, const void* form, uint32_t address, const sim_lanes* r, int32_t site); /* ld and st */
+  void (*tcgen05_cp)(sim_warp*, int lane, const void* form, uint32_t address, uint64_t descriptor, int32_t site);
+  void (*tcgen05_shift)(sim_warp*, int lane, uint32_t address, int32_t pair, int32_t site);
+  void (*tcgen05_mma)(sim_warp*, int lane, const void* form, const sim_tcgen05_mma* operands, int32_t site);
+
   /* Checked mode only. Each says whether all is well by what it returns: the pointer or the index itself; otherwise a harmless one. */
   void* (*access)(sim_warp*, int lane, const void* at, int32_t bytes, int kind, int32_t site);
   int64_t (*bounds)(sim_warp*, int lane, int64_t index, int64_t extent, int32_t site);
@@ -200,6 +220,15 @@ struct sim_api {
      written later, at the latest by the wait for the group. */
   void (*wgmma)(sim_warp*, sim_mask, const void* form, const sim_lanes* d, const sim_lanes* registers, uint64_t a, uint64_t b, int32_t keep,
                 const sim_lanes* metadata, int32_t site);
+  /* With block scales: a register of each lane for those of a and of b, and which byte and thread of it is used. */
+  void (*mma_scaled)(sim_warp*, sim_mask, const void* form, const sim_lanes* d, const sim_lanes* a, const sim_lanes* b, const sim_lanes* c,
+                     const sim_lanes* scale_a, int32_t byte_a, int32_t thread_a, const sim_lanes* scale_b, int32_t byte_b, int32_t thread_b,
+                     int32_t site);
+  /* Fragments; `stride` is in elements, from line to line. */
+  void (*wmma_load)(sim_warp*, sim_mask, const void* form, const sim_lanes* r, const void* from, int64_t stride, int32_t site);
+  void (*wmma_store)(sim_warp*, sim_mask, const void* form, void* to, const sim_lanes* r, int64_t stride, int32_t site);
+  void (*wmma_mma)(sim_warp*, sim_mask, const void* form, const sim_lanes* d, const sim_lanes* a, const sim_lanes* b, const sim_lanes* c,
+                   int32_t site);
 };
 
 /* Addresses. */

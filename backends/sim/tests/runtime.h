@@ -1,6 +1,7 @@
 // Kernels written by hand against the simulator's interface, for tests.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@ struct Config {
   uint64_t seed = 0;
   int threads = 1;
   double patience = 10;
+  std::span<const void* const> forms{};  // of matrix instructions
 };
 
 // args[i] of the kernel is data[i] itself.
@@ -25,6 +27,7 @@ inline Status run(sim_kernel entry, const Config& c, std::vector<void*> data = {
   kernel.name = "k";
   kernel.entry = entry;
   kernel.sites = sites;
+  kernel.forms = c.forms;
   Launch launch;
   launch.grid = c.grid, launch.block = c.block, launch.cluster = c.cluster;
   launch.shared_bytes = c.shared_bytes;
