@@ -56,6 +56,19 @@ template <class V16, class V8, int kRows, class T>
   }
 }
 
+// Lane 4 g + t has rows g and g + 8 of columns 8 j + 2 t and the next, j = 0 to 3.
+void multiply_fragments(float* const* sums, const float* pairs, const float* b, int k, bool keep) {
+  for (int l = 0; l < 32; ++l) {
+    float sum[16] = {};
+    if (keep) std::memcpy(sum, sums[l], sizeof sum);
+    for (int i = 0; i < k; ++i) {
+      const float *a = pairs + 4 * (l / 4 * k + i), *row = b + 32 * i + 2 * (l % 4);
+      for (int r = 0; r < 16; ++r) sum[r] += a[r % 4] * row[r / 4 * 8 + r % 2];
+    }
+    std::memcpy(sums[l], sum, sizeof sum);
+  }
+}
+
 // Exact for every float16: the exponent is moved by a multiplication, which also normalises what was subnormal.
 void decode_f16(const void* from, float* to, int count) {
   for (int i = 0; i < count; ++i) {
@@ -103,6 +116,7 @@ void transpose(const uint32_t* from, int ldf, uint32_t* to, int ldt) {
 
 constexpr Dense kPortable = {
     product<Floats16, Floats8, 2, float>,
+    multiply_fragments,
     product<Words16, Words8, 2, uint32_t>,
     decode_f16,
     decode_bf16,
@@ -119,6 +133,59 @@ constexpr Dense kPortable = {
 
 KILN_AVX2 void multiply_avx2(float* d, int ldd, const float* a, int lda, const float* b, int ldb, int m, int n, int k) {
   product<Floats16, Floats8, 2>(d, ldd, a, lda, b, ldb, m, n, k);
+}
+
+constexpr int kMostK = 64;
+
+// As multiply_fragments: of each place t, first the values of b that meet the lanes' registers, in their order, then eight lanes at a time.
+KILN_AVX512 void fragments_avx512(float* const* sums, const float* pairs, const float* b, int k, bool keep) {
+  for (int place = 0; place < 4; ++place) {
+    __m512i first = _mm512_setr_epi32(0, 1, 0, 1, 8, 9, 8, 9, 16, 17, 16, 17, 24, 25, 24, 25);
+    __m512i chosen = _mm512_add_epi32(first, _mm512_set1_epi32(2 * place));
+    __m512 sum[8];
+#pragma GCC unroll 8
+    for (int g = 0; g < 8; ++g) sum[g] = keep ? _mm512_loadu_ps(sums[4 * g + place]) : _mm512_setzero_ps();
+    for (int i = 0; i < k; ++i) {
+      __m512 row = _mm512_permutex2var_ps(_mm512_loadu_ps(b + 32 * i), chosen, _mm512_loadu_ps(b + 32 * i + 16));
+#pragma GCC unroll 8
+      for (int g = 0; g < 8; ++g)
+        sum[g] = _mm512_fmadd_ps(_mm512_maskz_broadcast_f32x4(0xFFFF, _mm_loadu_ps(pairs + 4 * (g * k + i))), row, sum[g]);
+    }
+#pragma GCC unroll 8
+    for (int g = 0; g < 8; ++g) _mm512_storeu_ps(sums[4 * g + place], sum[g]);
+  }
+}
+KILN_AVX2 void fragments_avx2(float* const* sums, const float* pairs, const float* b, int k, bool keep) {
+  for (int place = 0; place < 4; ++place) {
+    alignas(32) float rows[kMostK * 16];
+    for (int i = 0; i < 4 * k; ++i) {
+      __m128d two = _mm_loaddup_pd(reinterpret_cast<const double*>(b + 8 * i + 2 * place));
+      _mm_store_ps(rows + 4 * i, _mm_castpd_ps(two));
+    }
+    for (int g = 0; g < 8; g += 4) {
+      __m256 low[4], high[4];
+#pragma GCC unroll 4
+      for (int l = 0; l < 4; ++l) {
+        const float* lane = sums[4 * (g + l) + place];
+        low[l] = keep ? _mm256_loadu_ps(lane) : _mm256_setzero_ps();
+        high[l] = keep ? _mm256_loadu_ps(lane + 8) : _mm256_setzero_ps();
+      }
+      for (int i = 0; i < k; ++i) {
+        __m256 row = _mm256_load_ps(rows + 16 * i), next = _mm256_load_ps(rows + 16 * i + 8);
+#pragma GCC unroll 4
+        for (int l = 0; l < 4; ++l) {
+          __m256 a = _mm256_broadcast_ps(reinterpret_cast<const __m128*>(pairs + 4 * ((g + l) * k + i)));
+          low[l] = _mm256_fmadd_ps(a, row, low[l]);
+          high[l] = _mm256_fmadd_ps(a, next, high[l]);
+        }
+      }
+#pragma GCC unroll 4
+      for (int l = 0; l < 4; ++l) {
+        _mm256_storeu_ps(sums[4 * (g + l) + place], low[l]);
+        _mm256_storeu_ps(sums[4 * (g + l) + place] + 8, high[l]);
+      }
+    }
+  }
 }
 KILN_AVX2 void multiply_int_avx2(uint32_t* d, int ldd, const uint32_t* a, int lda, const uint32_t* b, int ldb, int m, int n, int k) {
   product<Words16, Words8, 2>(d, ldd, a, lda, b, ldb, m, n, k);
@@ -186,11 +253,12 @@ KILN_AVX2 void transpose_avx2(const uint32_t* from, int ldf, uint32_t* to, int l
 #undef KILN_AVX512
 
 constexpr Dense kAvx2 = {
-    multiply_avx2, multiply_int_avx2, decode_f16_f16c, decode_bf16_avx2, decode_s8_avx2, decode_u8_avx2, encode_f16_f16c, transpose_avx2,
+    multiply_avx2,  fragments_avx2, multiply_int_avx2, decode_f16_f16c, decode_bf16_avx2,
+    decode_s8_avx2, decode_u8_avx2, encode_f16_f16c,   transpose_avx2,
 };
 constexpr Dense kAvx512 = {
-    multiply_avx512, multiply_int_avx512, decode_f16_f16c, decode_bf16_avx2,
-    decode_s8_avx2,  decode_u8_avx2,      encode_f16_f16c, transpose_avx2,
+    multiply_avx512, fragments_avx512, multiply_int_avx512, decode_f16_f16c, decode_bf16_avx2,
+    decode_s8_avx2,  decode_u8_avx2,   encode_f16_f16c,     transpose_avx2,
 };
 
 const Dense& choose() {

@@ -11,7 +11,11 @@ struct Dense {
   // d[i][j] += a[i][0] * b[0][j] + ... + a[i][k - 1] * b[k - 1][j], for m rows (a multiple of 8) and n columns (a multiple of 8). Strides
   // `ld*` are elements from row to row.
   void (*multiply)(float* d, int ldd, const float* a, int lda, const float* b, int ldb, int m, int n, int k);
-  // The same modulo 2^32.
+  // The same for 16 rows and 32 columns of which d is spread over the lanes of a warp as fragments: sums[l] are lane l's 16 values (see
+  // gather_sums). a comes as `pairs`: of row g and k, {a[g][k], a[g][k], a[g + 8][k], a[g + 8][k]} at 4 * (g * k_count + k). b is
+  // row-major. Without `keep`, d begins as zero.
+  void (*multiply_fragments)(float* const* sums, const float* pairs, const float* b, int k, bool keep);
+  // The first again, modulo 2^32.
   void (*multiply_int)(uint32_t* d, int ldd, const uint32_t* a, int lda, const uint32_t* b, int ldb, int m, int n, int k);
   // to[i] = value of from[i]; `count` is a multiple of 8.
   void (*decode_f16)(const void* from, float* to, int count);

@@ -21,12 +21,26 @@ Error reserved(const char* what, unsigned value) {
 int pieces_of(const SharedTile& t) { return (t.matrix.k_major ? t.k : t.lines) * t.container / 8 / kPiece; }
 int outers_of(const SharedTile& t) { return t.matrix.k_major ? t.lines : t.k; }
 
+inline uint32_t offset_of(const SharedMatrix& m, int outer, int piece) {
+  auto o = static_cast<uint32_t>(outer), p = static_cast<uint32_t>(piece);
+  if (m.swizzle == 0) {  // eight times 16 bytes are together
+    uint32_t group = o / 8, within = o % 8 * kPiece;
+    return m.start + within + (m.k_major ? group * m.stride + p * m.leading : group * m.leading + p * m.stride);
+  }
+  auto width = static_cast<uint32_t>(m.swizzle), in_row = width / kPiece - 1;  // a power of two less one
+  int row_bits = std::countr_zero(width / kPiece), atom_bits = m.pieces_of_32 && !m.k_major ? 2 : 3;
+  uint32_t atom = o >> atom_bits, within = o & ((1u << atom_bits) - 1);
+  uint32_t at = m.start + within * width + atom * m.stride + (p & in_row) * kPiece + (p >> row_bits) * m.leading;
+  uint32_t row = (at >> 7) - m.base;
+  return m.pieces_of_32 ? at ^ (row & 3) << 5 : at ^ (row & in_row) << 4;
+}
+
 template <class Visit>
 void for_pieces(const SharedTile& t, Visit visit) {
   int pieces = pieces_of(t), outers = outers_of(t);
   int first_outer = t.matrix.k_major ? t.first : 0, first_piece = t.matrix.k_major ? 0 : t.first * t.container / 8 / kPiece;
   for (int i = 0; i < outers; ++i) {
-    for (int p = 0; p < pieces; ++p) visit(piece_offset(t.matrix, first_outer + i, first_piece + p));
+    for (int p = 0; p < pieces; ++p) visit(offset_of(t.matrix, first_outer + i, first_piece + p));
   }
 }
 
@@ -87,19 +101,7 @@ Result<SharedMatrix> tcgen05_matrix(uint64_t descriptor, bool k_major) {
   return m;
 }
 
-uint32_t piece_offset(const SharedMatrix& m, int outer, int piece) {
-  auto o = static_cast<uint32_t>(outer), p = static_cast<uint32_t>(piece);
-  if (m.swizzle == 0) {  // eight times 16 bytes are together
-    uint32_t group = o / 8, within = o % 8 * kPiece;
-    return m.start + within + (m.k_major ? group * m.stride + p * m.leading : group * m.leading + p * m.stride);
-  }
-  auto width = static_cast<uint32_t>(m.swizzle), in_row = width / kPiece - 1;  // a power of two less one
-  int row_bits = std::countr_zero(width / kPiece), atom_bits = m.pieces_of_32 && !m.k_major ? 2 : 3;
-  uint32_t atom = o >> atom_bits, within = o & ((1u << atom_bits) - 1);
-  uint32_t at = m.start + within * width + atom * m.stride + (p & in_row) * kPiece + (p >> row_bits) * m.leading;
-  uint32_t row = (at >> 7) - m.base;
-  return m.pieces_of_32 ? at ^ (row & 3) << 5 : at ^ (row & in_row) << 4;
-}
+uint32_t piece_offset(const SharedMatrix& m, int outer, int piece) { return offset_of(m, outer, piece); }
 
 void visit_pieces(const SharedTile& tile, const std::function<void(uint32_t offset, int bytes)>& visit) {
   for_pieces(tile, [&](uint32_t offset) { visit(offset, kPiece); });

@@ -94,6 +94,32 @@ Lanes columns_from(const Lanes& d, std::ptrdiff_t bytes) {
   return moved;
 }
 
+// Rows g and g + 8 side by side, each twice, as Dense::multiply_fragments takes them.
+void pair_rows(const float* a, int k, float* pairs) {
+  for (int g = 0; g < 8; ++g) {
+    for (int l = 0; l < k; ++l) {
+      float* to = pairs + 4 * (g * k + l);
+      to[0] = to[1] = a[g * k + l];
+      to[2] = to[3] = a[(g + 8) * k + l];
+    }
+  }
+}
+
+// All columns of float32 in whole blocks of 32, in place.
+Status whole_blocks(const Call& c, SharedTile& tile, const float* a, int& n) {
+  float pairs[kRows / 2 * kMostK * 4], b[kMostK * kColumns];
+  pair_rows(a, c.form.k, pairs);
+  tile.lines = kColumns;
+  for (; n + kColumns <= c.form.n; n += kColumns) {
+    tile.first = n;
+    if (Status s = load_tile(tile, c.shared, true, b); !s) return s;
+    float* sums[kLanes];
+    for (int l = 0; l < kLanes; ++l) sums[l] = reinterpret_cast<float*>(c.d.at[l] + 2 * n);
+    dense().multiply_fragments(sums, pairs, b, c.form.k, c.keep);
+  }
+  return Ok{};
+}
+
 Status floats(const Call& c) {
   float a[kRows * kMostK], b[kMostK * kColumns], sums[kRows * kColumns];
   if (Status s = load_a(c, a); !s) return s;
@@ -104,7 +130,11 @@ Status floats(const Call& c) {
   if (!tile) return tile.error();
   bool half = c.form.d == Format::kF16;
   uint16_t halves[kRows * kColumns];
-  for (int n = 0; n < c.form.n; n += kColumns) {
+  int n = 0;
+  if (!half) {
+    if (Status s = whole_blocks(c, *tile, a, n); !s) return s;
+  }
+  for (; n < c.form.n; n += kColumns) {
     int columns = std::min(kColumns, c.form.n - n), count = kRows * columns;
     tile->first = n, tile->lines = columns;
     if (Status s = load_tile(*tile, c.shared, true, b); !s) return s;
