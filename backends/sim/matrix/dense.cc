@@ -69,6 +69,17 @@ void multiply_fragments(float* const* sums, const float* pairs, const float* b, 
   }
 }
 
+void multiply_16x8(std::byte* const* d, std::byte* const* c, const float* a, const float* b, int k) {
+  for (int l = 0; l < 32; ++l) {
+    float sum[4];
+    std::memcpy(sum, c[l], sizeof sum);
+    for (int i = 0; i < k; ++i) {
+      for (int r = 0; r < 4; ++r) sum[r] += a[(l / 4 + r / 2 * 8) * k + i] * b[8 * i + l % 4 * 2 + r % 2];
+    }
+    std::memcpy(d[l], sum, sizeof sum);
+  }
+}
+
 // Exact for every float16: the exponent is moved by a multiplication, which also normalises what was subnormal.
 void decode_f16(const void* from, float* to, int count) {
   for (int i = 0; i < count; ++i) {
@@ -117,6 +128,7 @@ void transpose(const uint32_t* from, int ldf, uint32_t* to, int ldt) {
 constexpr Dense kPortable = {
     product<Floats16, Floats8, 2, float>,
     multiply_fragments,
+    multiply_16x8,
     product<Words16, Words8, 2, uint32_t>,
     decode_f16,
     decode_bf16,
@@ -187,6 +199,37 @@ KILN_AVX2 void fragments_avx2(float* const* sums, const float* pairs, const floa
     }
   }
 }
+// Rows g, then rows g + 8: the first and second pair of each lane's registers.
+KILN_AVX2 void multiply_16x8_avx2(std::byte* const* d, std::byte* const* c, const float* a, const float* b, int k) {
+  __m256 sum[16];
+  auto pair = [](std::byte* lane, int h) { return reinterpret_cast<__m64*>(lane) + h; };
+#pragma GCC unroll 16
+  for (int i = 0; i < 16; ++i) {
+    std::byte* const* lane = c + i % 8 * 4;
+    __m128 low = _mm_loadh_pi(_mm_loadl_pi(_mm_setzero_ps(), pair(lane[0], i / 8)), pair(lane[1], i / 8));
+    __m128 high = _mm_loadh_pi(_mm_loadl_pi(_mm_setzero_ps(), pair(lane[2], i / 8)), pair(lane[3], i / 8));
+    sum[i] = _mm256_insertf128_ps(_mm256_castps128_ps256(low), high, 1);
+  }
+  for (int h = 0; h < 16; h += 8) {
+    __m256 part[8];
+#pragma GCC unroll 8
+    for (int i = 0; i < 8; ++i) part[i] = sum[h + i];
+    for (int l = 0; l < k; ++l) {
+      __m256 row = _mm256_loadu_ps(b + 8 * l);
+#pragma GCC unroll 8
+      for (int i = 0; i < 8; ++i) part[i] = _mm256_fmadd_ps(_mm256_broadcast_ss(a + (h + i) * k + l), row, part[i]);
+    }
+#pragma GCC unroll 8
+    for (int i = 0; i < 8; ++i) {
+      std::byte* const* lane = d + 4 * i;
+      __m128 low = _mm256_castps256_ps128(part[i]), high = _mm256_extractf128_ps(part[i], 1);
+      _mm_storel_pi(pair(lane[0], h / 8), low);
+      _mm_storeh_pi(pair(lane[1], h / 8), low);
+      _mm_storel_pi(pair(lane[2], h / 8), high);
+      _mm_storeh_pi(pair(lane[3], h / 8), high);
+    }
+  }
+}
 KILN_AVX2 void multiply_int_avx2(uint32_t* d, int ldd, const uint32_t* a, int lda, const uint32_t* b, int ldb, int m, int n, int k) {
   product<Words16, Words8, 2>(d, ldd, a, lda, b, ldb, m, n, k);
 }
@@ -253,16 +296,16 @@ KILN_AVX2 void transpose_avx2(const uint32_t* from, int ldf, uint32_t* to, int l
 #undef KILN_AVX512
 
 constexpr Dense kAvx2 = {
-    multiply_avx2,  fragments_avx2, multiply_int_avx2, decode_f16_f16c, decode_bf16_avx2,
-    decode_s8_avx2, decode_u8_avx2, encode_f16_f16c,   transpose_avx2,
+    multiply_avx2,    fragments_avx2, multiply_16x8_avx2, multiply_int_avx2, decode_f16_f16c,
+    decode_bf16_avx2, decode_s8_avx2, decode_u8_avx2,     encode_f16_f16c,   transpose_avx2,
 };
 constexpr Dense kAvx512 = {
-    multiply_avx512, fragments_avx512, multiply_int_avx512, decode_f16_f16c, decode_bf16_avx2,
-    decode_s8_avx2,  decode_u8_avx2,   encode_f16_f16c,     transpose_avx2,
+    multiply_avx512,  fragments_avx512, multiply_16x8_avx2, multiply_int_avx512, decode_f16_f16c,
+    decode_bf16_avx2, decode_s8_avx2,   decode_u8_avx2,     encode_f16_f16c,     transpose_avx2,
 };
 
 const Dense& choose() {
-  bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
+  bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");  // all that have these have F16C, which clang 14 cannot ask
   if (!avx2) return kPortable;
   bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
                 __builtin_cpu_supports("avx512dq");

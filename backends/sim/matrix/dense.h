@@ -15,6 +15,8 @@ struct Dense {
   // gather_sums). a comes as `pairs`: of row g and k, {a[g][k], a[g][k], a[g + 8][k], a[g + 8][k]} at 4 * (g * k_count + k). b is
   // row-major. Without `keep`, d begins as zero.
   void (*multiply_fragments)(float* const* sums, const float* pairs, const float* b, int k, bool keep);
+  // The same for 16 rows and 8 columns: d = c + a * b, where c[l] and d[l] are lane l's 4 registers; a and b are row-major.
+  void (*multiply_16x8)(std::byte* const* d, std::byte* const* c, const float* a, const float* b, int k);
   // The first again, modulo 2^32.
   void (*multiply_int)(uint32_t* d, int ldd, const uint32_t* a, int lda, const uint32_t* b, int ldb, int m, int n, int k);
   // to[i] = value of from[i]; `count` is a multiple of 8.

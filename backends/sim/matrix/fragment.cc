@@ -5,15 +5,50 @@
 namespace kiln::sim {
 namespace {
 
+// Four words, which every machine that this runs on moves as one: rows are written whole, so that they can be read whole soon after.
+using Words4 = uint32_t __attribute__((vector_size(16)));
+
+Words4 load4(const std::byte* from) {
+  Words4 v;
+  std::memcpy(&v, from, sizeof v);
+  return v;
+}
+Words4 load2(const std::byte* first, const std::byte* second) {
+  uint64_t pairs[2];
+  std::memcpy(pairs, first, 8);
+  std::memcpy(pairs + 1, second, 8);
+  Words4 v;
+  std::memcpy(&v, pairs, sizeof v);
+  return v;
+}
+void store(uint32_t* to, Words4 v) { std::memcpy(to, &v, sizeof v); }
+
+template <int kRegisters>
+void gather_group(const std::byte* const* lanes, Words4* to) {  // to[r]: register r of four lanes
+  if constexpr (kRegisters == 1) {
+    for (int t = 0; t < 4; ++t) std::memcpy(reinterpret_cast<std::byte*>(to) + 4 * t, lanes[t], 4);
+  } else if constexpr (kRegisters == 2) {
+    Words4 low = load2(lanes[0], lanes[1]), high = load2(lanes[2], lanes[3]);
+    to[0] = __builtin_shufflevector(low, high, 0, 2, 4, 6);
+    to[1] = __builtin_shufflevector(low, high, 1, 3, 5, 7);
+  } else {
+    Words4 a = load4(lanes[0]), b = load4(lanes[1]), c = load4(lanes[2]), d = load4(lanes[3]);
+    Words4 ab = __builtin_shufflevector(a, b, 0, 4, 1, 5), cd = __builtin_shufflevector(c, d, 0, 4, 1, 5);
+    to[0] = __builtin_shufflevector(ab, cd, 0, 1, 4, 5);
+    to[1] = __builtin_shufflevector(ab, cd, 2, 3, 6, 7);
+    ab = __builtin_shufflevector(a, b, 2, 6, 3, 7), cd = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+    to[2] = __builtin_shufflevector(ab, cd, 0, 1, 4, 5);
+    to[3] = __builtin_shufflevector(ab, cd, 2, 3, 6, 7);
+  }
+}
+
 template <int kRegisters, bool kPairs>
 void gather(const Lanes& from, uint32_t* to) {
   constexpr int kWords = kPairs ? 2 * kRegisters : 4 * kRegisters;  // of a row
-  for (int l = 0; l < kLanes; ++l) {
-    uint32_t r[kRegisters];
-    std::memcpy(r, from.at[l], sizeof r);
-    uint32_t* row = to + l / 4 * kWords + l % 4;
-#pragma GCC unroll 4
-    for (int i = 0; i < kRegisters; ++i) row[kPairs ? i % 2 * 8 * kWords + i / 2 * 4 : i * 4] = r[i];
+  for (int g = 0; g < 8; ++g) {
+    Words4 r[kRegisters];
+    gather_group<kRegisters>(from.at + 4 * g, r);
+    for (int i = 0; i < kRegisters; ++i) store(to + g * kWords + (kPairs ? i % 2 * 8 * kWords + i / 2 * 4 : i * 4), r[i]);
   }
 }
 

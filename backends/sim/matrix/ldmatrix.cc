@@ -11,12 +11,6 @@ using Shape = MatrixMove::Shape;
 
 constexpr int kRowBytes = 16;
 
-uint16_t half_at(const std::byte* row, int i) {
-  uint16_t half;
-  std::memcpy(&half, row + 2 * i, 2);
-  return half;
-}
-
 // The elements of 6 or 4 bits of a row, a byte each in its low bits; the rest of the row is padding.
 void unpack(const std::byte* row, int bits, std::byte* to) {
   for (int i = 0; i < 16; ++i) {
@@ -26,12 +20,50 @@ void unpack(const std::byte* row, int bits, std::byte* to) {
   }
 }
 
+using Halves8 = uint16_t __attribute__((vector_size(16)));
+using Words4 = uint32_t __attribute__((vector_size(16)));
+
+// Elements, then pairs, then fours change places.
+void transpose(Halves8* r) {
+  Halves8 s[8];
+  for (int i = 0; i < 4; ++i) {
+    s[2 * i] = __builtin_shufflevector(r[2 * i], r[2 * i + 1], 0, 8, 1, 9, 2, 10, 3, 11);
+    s[2 * i + 1] = __builtin_shufflevector(r[2 * i], r[2 * i + 1], 4, 12, 5, 13, 6, 14, 7, 15);
+  }
+  for (int i = 0; i < 8; i += 4) {
+    r[i] = __builtin_shufflevector(s[i], s[i + 2], 0, 1, 8, 9, 2, 3, 10, 11);
+    r[i + 1] = __builtin_shufflevector(s[i], s[i + 2], 4, 5, 12, 13, 6, 7, 14, 15);
+    r[i + 2] = __builtin_shufflevector(s[i + 1], s[i + 3], 0, 1, 8, 9, 2, 3, 10, 11);
+    r[i + 3] = __builtin_shufflevector(s[i + 1], s[i + 3], 4, 5, 12, 13, 6, 7, 14, 15);
+  }
+  for (int i = 0; i < 4; ++i) {
+    s[2 * i] = __builtin_shufflevector(r[i], r[i + 4], 0, 1, 2, 3, 8, 9, 10, 11);
+    s[2 * i + 1] = __builtin_shufflevector(r[i], r[i + 4], 4, 5, 6, 7, 12, 13, 14, 15);
+  }
+  std::memcpy(r, s, sizeof s);
+}
+
 // 8x8 of 16 bits. Straight, lane l has elements 2 t and 2 t + 1 of row g; transposed, element g of rows 2 t and 2 t + 1.
-void load_8x8(const std::byte* const* rows, bool trans, const Lanes& d, int r) {
-  for (int l = 0; l < kLanes; ++l) {
-    int g = l / 4, t = l % 4;
-    uint16_t pair[2] = {half_at(rows[trans ? 2 * t : g], trans ? g : 2 * t), half_at(rows[trans ? 2 * t + 1 : g], trans ? g : 2 * t + 1)};
-    std::memcpy(d.at[l] + 4 * r, pair, 4);
+void load_8x8(const MatrixMove& form, const std::byte* const* rows, const Lanes& d) {
+  Halves8 matrix[4][8];
+  for (int i = 0; i < form.count; ++i) {
+    for (int g = 0; g < 8; ++g) std::memcpy(&matrix[i][g], rows[8 * i + g], kRowBytes);
+    if (form.trans) transpose(matrix[i]);
+  }
+  for (int g = 0; g < 8; ++g) {
+    if (form.count < 4) {
+      for (int i = 0; i < form.count; ++i) {
+        for (int t = 0; t < 4; ++t) std::memcpy(d.at[4 * g + t] + 4 * i, reinterpret_cast<const std::byte*>(&matrix[i][g]) + 4 * t, 4);
+      }
+      continue;
+    }
+    Words4 r[4], to[4];
+    for (int i = 0; i < 4; ++i) std::memcpy(&r[i], &matrix[i][g], kRowBytes);
+    Words4 ab = __builtin_shufflevector(r[0], r[1], 0, 4, 1, 5), cd = __builtin_shufflevector(r[2], r[3], 0, 4, 1, 5);
+    to[0] = __builtin_shufflevector(ab, cd, 0, 1, 4, 5), to[1] = __builtin_shufflevector(ab, cd, 2, 3, 6, 7);
+    ab = __builtin_shufflevector(r[0], r[1], 2, 6, 3, 7), cd = __builtin_shufflevector(r[2], r[3], 2, 6, 3, 7);
+    to[2] = __builtin_shufflevector(ab, cd, 0, 1, 4, 5), to[3] = __builtin_shufflevector(ab, cd, 2, 3, 6, 7);
+    for (int t = 0; t < 4; ++t) std::memcpy(d.at[4 * g + t], &to[t], 16);
   }
 }
 void store_8x8(std::byte* const* rows, bool trans, const Lanes& s, int r) {
@@ -95,10 +127,9 @@ Result<MatrixMove> parse_ldmatrix(std::string_view mnemonic) { return parse(mnem
 Result<MatrixMove> parse_stmatrix(std::string_view mnemonic) { return parse(mnemonic, true); }
 
 void ldmatrix(const MatrixMove& form, const Lanes& d, const Lanes& rows) {
+  if (form.shape == Shape::kM8N8) return load_8x8(form, rows.at, d);
   for (int i = 0; i < form.count; ++i) {
-    if (form.shape == Shape::kM8N8) {
-      load_8x8(rows.at + 8 * i, form.trans, d, i);
-    } else if (form.shape == Shape::kM16N16) {
+    if (form.shape == Shape::kM16N16) {
       load_16x16(rows.at + 16 * i, form.packed, d, 2 * i);
     } else {
       for (int g = 0; g < 8; ++g) {

@@ -73,6 +73,8 @@ void store_sums(Format f, const float* sums, int m, const Lanes& d) {
 }
 
 void floats(const Mma& form, const Operands<float>& in, const Lanes& d, const Lanes& c) {
+  bool whole = form.m == 16 && form.c == Format::kF32 && form.d == Format::kF32;
+  if (whole) return dense().multiply_16x8(d.at, c.at, in.a, in.b, form.k);
   float sums[16 * 8];
   load_sums(form.c, c, form.m, sums);
   dense().multiply(sums, 8, in.a, form.k, in.b, 8, form.m, 8, form.k);
