@@ -118,22 +118,24 @@ void bits(const Mma& form, const Lanes& d, const Lanes& a, const Lanes& b, const
 }
 
 void doubles(const Mma& form, const Lanes& d, const Lanes& a, const Lanes& b, const Lanes& c) {
-  double rows[16][16], columns[8][16], sums[16 * 8];
+  using Doubles8 = double __attribute__((vector_size(64)));
+  double rows[16][16], lines[16][8], sums[16][8];
+  bool pairs = form.m == 16;
   for (int l = 0; l < kLanes; ++l) {
     int g = l / 4, t = l % 4;
-    for (int r = 0; r < form.registers_a(); ++r) {
-      bool pairs = form.m == 16;
+    for (int r = 0; r < form.registers_a(); ++r)
       std::memcpy(&rows[g + (pairs ? r % 2 * 8 : 0)][(pairs ? r / 2 : r) * 4 + t], a.at[l] + 8 * r, 8);
-    }
-    for (int r = 0; r < form.registers_b(); ++r) std::memcpy(&columns[g][4 * r + t], b.at[l] + 8 * r, 8);
+    for (int r = 0; r < form.registers_b(); ++r) std::memcpy(&lines[4 * r + t][g], b.at[l] + 8 * r, 8);
   }
   gather_sums(c, form.m, 8, 8, sums);
   for (int i = 0; i < form.m; ++i) {
-    for (int j = 0; j < 8; ++j) {
-      double sum = sums[i * 8 + j];
-      for (int k = 0; k < form.k; ++k) sum += rows[i][k] * columns[j][k];
-      sums[i * 8 + j] = sum;
+    Doubles8 sum, line;
+    std::memcpy(&sum, sums[i], sizeof sum);
+    for (int k = 0; k < form.k; ++k) {
+      std::memcpy(&line, lines[k], sizeof line);
+      sum += rows[i][k] * line;
     }
+    std::memcpy(sums[i], &sum, sizeof sum);
   }
   scatter_sums(sums, form.m, 8, 8, d);
 }
