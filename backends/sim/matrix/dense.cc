@@ -1,5 +1,6 @@
 #include "backends/sim/matrix/dense.h"
 
+#include <cmath>
 #include <cstring>
 
 #include "base/small_float.h"
@@ -53,6 +54,12 @@ template <class V16, class V8, int kRows, class T>
   }
   for (; j < n; j += 8) {
     for (int i = 0; i < m; i += 8) block<V8, 8, 1>(d + i * ldd + j, ldd, a + i * lda, lda, b + j, ldb, k);
+  }
+}
+
+void multiply_double(double* d, const double* a, int lda, const double* b, int m, int k) {
+  for (int i = 0; i < m * 8; ++i) {
+    for (int l = 0; l < k; ++l) d[i] = std::fma(a[i / 8 * lda + l], b[8 * l + i % 8], d[i]);
   }
 }
 
@@ -130,6 +137,7 @@ constexpr Dense kPortable = {
     multiply_fragments,
     multiply_16x8,
     product<Words16, Words8, 2, uint32_t>,
+    multiply_double,
     decode_f16,
     decode_bf16,
     decode_s8,
@@ -247,6 +255,18 @@ KILN_AVX2 void decode_f16_f16c(const void* from, float* to, int count) {
   }
 }
 
+KILN_AVX2 void multiply_double_avx2(double* d, const double* a, int lda, const double* b, int m, int k) {
+  for (int i = 0; i < m; ++i) {
+    __m256d low = _mm256_loadu_pd(d + 8 * i), high = _mm256_loadu_pd(d + 8 * i + 4);
+    for (int l = 0; l < k; ++l) {
+      __m256d x = _mm256_broadcast_sd(a + i * lda + l);
+      low = _mm256_fmadd_pd(x, _mm256_loadu_pd(b + 8 * l), low);
+      high = _mm256_fmadd_pd(x, _mm256_loadu_pd(b + 8 * l + 4), high);
+    }
+    _mm256_storeu_pd(d + 8 * i, low);
+    _mm256_storeu_pd(d + 8 * i + 4, high);
+  }
+}
 KILN_AVX2 void decode_bf16_avx2(const void* from, float* to, int count) {
   for (int i = 0; i < count; i += 8) {
     __m128i halves = _mm_loadu_si128(reinterpret_cast<const __m128i*>(static_cast<const std::byte*>(from) + 2 * i));
@@ -296,11 +316,11 @@ KILN_AVX2 void transpose_avx2(const uint32_t* from, int ldf, uint32_t* to, int l
 #undef KILN_AVX512
 
 constexpr Dense kAvx2 = {
-    multiply_avx2,    fragments_avx2, multiply_16x8_avx2, multiply_int_avx2, decode_f16_f16c,
+    multiply_avx2,    fragments_avx2, multiply_16x8_avx2, multiply_int_avx2, multiply_double_avx2, decode_f16_f16c,
     decode_bf16_avx2, decode_s8_avx2, decode_u8_avx2,     encode_f16_f16c,   transpose_avx2,
 };
 constexpr Dense kAvx512 = {
-    multiply_avx512,  fragments_avx512, multiply_16x8_avx2, multiply_int_avx512, decode_f16_f16c,
+    multiply_avx512,  fragments_avx512, multiply_16x8_avx2, multiply_int_avx512, multiply_double_avx2, decode_f16_f16c,
     decode_bf16_avx2, decode_s8_avx2,   decode_u8_avx2,     encode_f16_f16c,     transpose_avx2,
 };
 

@@ -19,6 +19,8 @@ struct Dense {
   void (*multiply_16x8)(std::byte* const* d, std::byte* const* c, const float* a, const float* b, int k);
   // The first again, modulo 2^32.
   void (*multiply_int)(uint32_t* d, int ldd, const uint32_t* a, int lda, const uint32_t* b, int ldb, int m, int n, int k);
+  // And of float64 for 8 columns, with `ldd` and `ldb` 8; each step is rounded once (fma).
+  void (*multiply_double)(double* d, const double* a, int lda, const double* b, int m, int k);
   // to[i] = value of from[i]; `count` is a multiple of 8.
   void (*decode_f16)(const void* from, float* to, int count);
   void (*decode_bf16)(const void* from, float* to, int count);

@@ -118,25 +118,16 @@ void bits(const Mma& form, const Lanes& d, const Lanes& a, const Lanes& b, const
 }
 
 void doubles(const Mma& form, const Lanes& d, const Lanes& a, const Lanes& b, const Lanes& c) {
-  using Doubles8 = double __attribute__((vector_size(64)));
   double rows[16][16], lines[16][8], sums[16][8];
   bool pairs = form.m == 16;
+  int count_a = form.registers_a(), count_b = form.registers_b();
   for (int l = 0; l < kLanes; ++l) {
     int g = l / 4, t = l % 4;
-    for (int r = 0; r < form.registers_a(); ++r)
-      std::memcpy(&rows[g + (pairs ? r % 2 * 8 : 0)][(pairs ? r / 2 : r) * 4 + t], a.at[l] + 8 * r, 8);
-    for (int r = 0; r < form.registers_b(); ++r) std::memcpy(&lines[4 * r + t][g], b.at[l] + 8 * r, 8);
+    for (int r = 0; r < count_a; ++r) std::memcpy(&rows[g + (pairs ? r % 2 * 8 : 0)][(pairs ? r / 2 : r) * 4 + t], a.at[l] + 8 * r, 8);
+    for (int r = 0; r < count_b; ++r) std::memcpy(&lines[4 * r + t][g], b.at[l] + 8 * r, 8);
   }
   gather_sums(c, form.m, 8, 8, sums);
-  for (int i = 0; i < form.m; ++i) {
-    Doubles8 sum, line;
-    std::memcpy(&sum, sums[i], sizeof sum);
-    for (int k = 0; k < form.k; ++k) {
-      std::memcpy(&line, lines[k], sizeof line);
-      sum += rows[i][k] * line;
-    }
-    std::memcpy(sums[i], &sum, sizeof sum);
-  }
+  dense().multiply_double(sums[0], rows[0], 16, lines[0], form.m, form.k);
   scatter_sums(sums, form.m, 8, 8, d);
 }
 

@@ -69,9 +69,9 @@ Status check(const TensorMove& f, const TensorMemory& memory, int warp, uint32_t
 // Calls use(word in memory, register in the lane) for all words; packed, a register is two words' low halves.
 template <class Use>
 void for_words(const TensorMove& f, TensorMemory& memory, uint32_t address, Use use) {
-  int scale = f.packed ? 2 : 1;
+  int scale = f.packed ? 2 : 1, registers = f.registers();
   for (int l = 0; l < kLanes; ++l) {
-    for (int r = 0; r < f.registers(); ++r) {
+    for (int r = 0; r < registers; ++r) {
       Place p = place(f, l, r);
       int half = f.shape == TensorMove::Shape::k16x32bx2 && l >= 16 ? f.half_offset : 0;
       int column = column_of(address) + half + (p.column - half) * scale;

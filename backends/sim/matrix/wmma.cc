@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <limits>
 
@@ -175,7 +176,7 @@ void doubles(const Wmma& f, const Lanes& d, const Lanes& a, const Lanes& b, cons
   numbers(f, 'b', b, right);
   numbers(f, 'c', c, sums);
   for (int i = 0; i < f.m * f.n; ++i) {
-    for (int k = 0; k < f.k; ++k) sums[i] += left[i / f.n * f.k + k] * right[k * f.n + i % f.n];
+    for (int k = 0; k < f.k; ++k) sums[i] = std::fma(left[i / f.n * f.k + k], right[k * f.n + i % f.n], sums[i]);
   }
   scatter(f, 'd', reinterpret_cast<const std::byte*>(sums), d);
 }

@@ -254,6 +254,24 @@ TEST(Dense, GivesTheSameBitsOnEveryMachine) {
   dense().multiply(d.data(), kN, a.data(), kK, b.data(), kN, kM, kN, kK);
   portable_dense().multiply(e.data(), kN, a.data(), kK, b.data(), kN, kM, kN, kK);
   EXPECT_EQ(std::memcmp(d.data(), e.data(), d.size() * 4), 0);
+  double x2[16 * 16], y2[16 * 8], sum[16 * 8], other_sum[16 * 8];
+  for (int i = 0; i < 256; ++i) x2[i] = mix(3, i) / 3e9 - 0.7;
+  for (int i = 0; i < 128; ++i) y2[i] = mix(4, i) / 3e9 - 0.7, sum[i] = other_sum[i] = 1 / 3.0;
+  dense().multiply_double(sum, x2, 16, y2, 16, 16);
+  portable_dense().multiply_double(other_sum, x2, 16, y2, 16, 16);
+  EXPECT_EQ(std::memcmp(sum, other_sum, sizeof sum), 0);
+  // The fragments of a warp: 16 rows by 32 columns in 16 registers of each lane, by 8 columns in 4.
+  std::vector<float> pairs(8 * kK * 4), wide(32 * 16, 0.25F), wide_other = wide, narrow(32 * 4, 0.25F), narrow_other(32 * 4);
+  for (size_t i = 0; i < pairs.size(); ++i) pairs[i] = a[(i / 4 / kK + i % 4 / 2 * 8) * kK + i / 4 % kK];
+  float *sums[32], *others[32];
+  for (int l = 0; l < 32; ++l) sums[l] = &wide[l * 16], others[l] = &wide_other[l * 16];
+  dense().multiply_fragments(sums, pairs.data(), b.data(), kK, true);
+  portable_dense().multiply_fragments(others, pairs.data(), b.data(), kK, true);
+  EXPECT_EQ(wide, wide_other);
+  Lanes in = Lanes::of(narrow.data(), 16), out = Lanes::of(narrow_other.data(), 16);
+  portable_dense().multiply_16x8(out.at, in.at, a.data(), b.data(), kK);
+  dense().multiply_16x8(in.at, in.at, a.data(), b.data(), kK);
+  EXPECT_EQ(narrow, narrow_other);
   std::vector<uint16_t> halves(65536), back(65536), other(65536);
   for (size_t i = 0; i < halves.size(); ++i) halves[i] = static_cast<uint16_t>(i);
   std::vector<float> x(65536), y(65536);
