@@ -148,8 +148,16 @@ class ModulePrinter {
   void parameter(LanePrinter& p, const Var* v, const emit::Parameter& param, size_t i) {
     std::string type = param.type(host_c::type_name), at = "args[" + std::to_string(i) + "]";
     bool map = !param.info.is_pointer && param.info.dtype.is_handle();
-    const std::string& name = p.names.declare(v);
+    const std::string name = p.names.declare(v);
     if (param.info.is_pointer && !param.info.dtype.is_void()) p.pointees[v] = param.info.dtype;
+    if (param.info.is_pointer && v->pointer && v->pointer->scope.starts_with("local")) {
+      // Each thread has its own: what the caller hands over is not used.
+      int64_t n = 1;
+      for (int64_t extent : param.info.shape) n *= std::max<int64_t>(extent, 1);
+      std::string element = host_c::type_name(param.info.dtype);
+      p.out.line(element + " " + name + "[32][" + std::to_string(n) + "];");
+      return p.names.alias(v, name + "[lane]");
+    }
     if (map) return p.out.line("const void* const " + name + " = " + at + ";");
     p.out.line(type + (param.info.is_pointer ? "" : "") + " const " + name + " = *(" + type + " const*)" + at + ";");
   }

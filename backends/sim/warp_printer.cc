@@ -71,7 +71,9 @@ BlockShape block_shape(const Function* f) {
 
 WarpPrinter::WarpPrinter(LanePrinter& lane, const Function* f, std::function<std::string(const Buffer*)> shared)
     : lane(lane), function_(f), shared_(std::move(shared)), shape_(block_shape(f)) {
-  for (const Var* p : f->params) uniform_.declare_same(p);
+  for (const Var* p : f->params) {
+    if (!p->pointer || !p->pointer->scope.starts_with("local")) uniform_.declare_same(p);
+  }
   count(f->body, uses_);
   lane.count_uses(f->body);
   visit(
