@@ -3,6 +3,7 @@
 #include "backends/sim/atomics.h"
 #include "backends/sim/operations.h"
 #include "backends/sim/reductions.h"
+#include "backends/sim/tensor_calls.h"
 #include "check/operators.h"
 #include "check/simt.h"
 #include "emit/functions.h"
@@ -92,6 +93,11 @@ class Checker {
 
   // Operators that have a decoder of their own. Whether the instruction exists, its form says when the module is made.
   bool decoded(const Call* c) {
+    if (is_tensor_call(c)) {
+      std::string fault = !has_its_kinds(c) ? "its arguments are of other kinds" : tensor_call_fault(c);
+      if (!fault.empty()) report_.unsupported(c, fault);
+      return true;
+    }
     switch (c->op) {
       case Op::tirx_ptx_mma:
       case Op::tl_ptx_mma_sm70:
@@ -224,6 +230,7 @@ class Checker {
       case Op::tl_ptx_st_bulk_shared:
       case Op::tl_tma_store_cluster:
       case Op::tl_initialize_wgmma_descriptor:
+      case Op::tl_initialize_tcgen05_descriptor:
       case Op::tl_increase_descriptor_offset:
       case Op::tl_get_warp_idx:
       case Op::tl_get_warp_idx_sync:

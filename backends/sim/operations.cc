@@ -110,6 +110,11 @@ bool is_collective(const Call* c) {
     case Op::tl_tcgen05_st:
     case Op::tl_tcgen05_before_thread_sync:
     case Op::tl_tcgen05_after_thread_sync:
+    case Op::tl_tcgen05_mma_arrive:
+    case Op::tl_ptx_tcgen05_mma_ss:
+    case Op::tl_ptx_tcgen05_mma_ts:
+    case Op::tl_ptx_tcgen05_mma_blockscaled_ss:
+    case Op::tl_ptx_tcgen05_cp_warpx4:
     case Op::tl_ptx_tcgen05_sf_warp_transpose: return true;
     case Op::tirx_call_extern:
     case Op::tirx_call_pure_extern: {

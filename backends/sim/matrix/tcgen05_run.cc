@@ -68,9 +68,9 @@ Status check_columns(const Call& c, const char* what, uint32_t address, int colu
                  std::to_string(lane) + ", and " + std::to_string(columns) + " columns");
   for (int b = 0; b < c.layout.blocks; ++b) {
     for (int i = first; i < first + columns; ++i) {
-      if (!c.block(b).memory->is_taken(static_cast<uint32_t>(i)))
+      if (!c.block(b).memory->was_taken(static_cast<uint32_t>(i)))
         return wrong(
-            std::string(what) + " of a tcgen05.mma is in column " + std::to_string(i) + " of tensor memory, which is not allocated",
+            std::string(what) + " of a tcgen05.mma is in column " + std::to_string(i) + " of tensor memory, which was not allocated",
             "tcgen05.alloc comes first");
     }
   }

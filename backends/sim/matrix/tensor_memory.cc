@@ -48,19 +48,20 @@ Status check_columns(const TensorMemory& memory, int first, int count) {
     return wrong("columns " + std::to_string(first) + " to " + std::to_string(first + count - 1) + " are not in tensor memory, which has " +
                  std::to_string(kTensorColumns));
   for (int c = first; c < first + count; ++c) {
-    if (!memory.is_taken(static_cast<uint32_t>(c)))
-      return wrong("column " + std::to_string(c) + " of tensor memory is not allocated", "tcgen05.alloc comes first");
+    if (!memory.was_taken(static_cast<uint32_t>(c)))
+      return wrong("column " + std::to_string(c) + " of tensor memory was not allocated", "tcgen05.alloc comes first");
   }
   return Ok{};
 }
 
 Status check(const TensorMove& f, const TensorMemory& memory, int warp, uint32_t address) {
-  int lane = lane_of(address), first = 32 * warp;
+  int lane = lane_of(address), quarter = lane / 32;
   bool whole = f.shape == TensorMove::Shape::k32x32b;
-  if (lane != first && (whole || lane != first + 16))
-    return wrong("warp " + std::to_string(warp) + " of its group reaches lanes " + std::to_string(first) + " to " +
-                     std::to_string(first + 31) + " of tensor memory, and the address has lane " + std::to_string(lane),
-                 "the address is the allocation's plus 32 times the warp's rank, shifted by 16");
+  bool fits = lane % 32 == 0 || (!whole && lane % 32 == 16);
+  if (!fits || (quarter != 0 && quarter != warp))
+    return wrong("warp " + std::to_string(warp) + " of its group reaches lanes " + std::to_string(32 * warp) + " to " +
+                     std::to_string(32 * warp + 31) + " of tensor memory, and the address has lane " + std::to_string(lane),
+                 "the address is the allocation's, or that plus 32 times the warp's rank, shifted by 16");
   if (Status s = check_columns(memory, column_of(address), columns_of(f)); !s) return s;
   if (f.shape != TensorMove::Shape::k16x32bx2) return Ok{};
   return check_columns(memory, column_of(address) + f.half_offset, columns_of(f));
@@ -68,14 +69,15 @@ Status check(const TensorMove& f, const TensorMemory& memory, int warp, uint32_t
 
 // Calls use(word in memory, register in the lane) for all words; packed, a register is two words' low halves.
 template <class Use>
-void for_words(const TensorMove& f, TensorMemory& memory, uint32_t address, Use use) {
+void for_words(const TensorMove& f, TensorMemory& memory, int warp, uint32_t address, Use use) {
   int scale = f.packed ? 2 : 1, registers = f.registers();
+  int first = 32 * warp + lane_of(address) % 32;
   for (int l = 0; l < kLanes; ++l) {
     for (int r = 0; r < registers; ++r) {
       Place p = place(f, l, r);
       int half = f.shape == TensorMove::Shape::k16x32bx2 && l >= 16 ? f.half_offset : 0;
       int column = column_of(address) + half + (p.column - half) * scale;
-      use(&memory.word[lane_of(address) + p.lane][column], l, r);
+      use(&memory.word[first + p.lane][column], l, r);
     }
   }
 }
@@ -98,6 +100,7 @@ Result<std::optional<uint32_t>> TensorMemory::allocate(int columns) {
     uint16_t wanted = grains(first, columns);
     if (taken & wanted) continue;
     taken |= wanted;
+    ever_taken |= wanted;
     first_of |= static_cast<uint16_t>(1u << (first / kGrain));
     return std::optional<uint32_t>(static_cast<uint32_t>(first));
   }
@@ -150,7 +153,7 @@ Result<TensorMove> parse_tensor_move(std::string_view mnemonic) {
 
 Status tensor_load(const TensorMove& form, TensorMemory& memory, int warp, uint32_t address, const Lanes& r) {
   if (Status s = check(form, memory, warp, address); !s) return s;
-  for_words(form, memory, address, [&](const uint32_t* word, int l, int i) {
+  for_words(form, memory, warp, address, [&](const uint32_t* word, int l, int i) {
     uint32_t value = form.packed ? (word[0] & 0xFFFF) | word[1] << 16 : word[0];
     std::memcpy(r.at[l] + 4 * i, &value, 4);
   });
@@ -159,7 +162,7 @@ Status tensor_load(const TensorMove& form, TensorMemory& memory, int warp, uint3
 
 Status tensor_store(const TensorMove& form, TensorMemory& memory, int warp, uint32_t address, const Lanes& r) {
   if (Status s = check(form, memory, warp, address); !s) return s;
-  for_words(form, memory, address, [&](uint32_t* word, int l, int i) {
+  for_words(form, memory, warp, address, [&](uint32_t* word, int l, int i) {
     uint32_t value;
     std::memcpy(&value, r.at[l] + 4 * i, 4);
     word[0] = form.packed ? value & 0xFFFF : value;

@@ -16,7 +16,8 @@ inline constexpr int kTensorLanes = 128, kTensorColumns = 512;
 
 struct TensorMemory {
   uint32_t word[kTensorLanes][kTensorColumns];
-  uint16_t taken = 0;     // bit i: columns 32 i to 32 i + 31
+  uint16_t taken = 0;  // bit i: columns 32 i to 32 i + 31
+  uint16_t ever_taken = 0;
   uint16_t first_of = 0;  // bit i: an allocation begins there
   bool relinquished = false;
 
@@ -25,7 +26,9 @@ struct TensorMemory {
   Result<std::optional<uint32_t>> allocate(int columns);
   // Error: invalid_argument when `columns` columns at `address` are not one allocation.
   Status free(uint32_t address, int columns);
-  bool is_taken(uint32_t address) const { return (address & 0xFFFF) < kTensorColumns && (taken >> ((address & 0xFFFF) / 32) & 1); }
+  // Whether the column is allocated, or was: programs free columns in one warp while others still read them, which the device lets pass as
+  // long as no other block takes them.
+  bool was_taken(uint32_t address) const { return (address & 0xFFFF) < kTensorColumns && (ever_taken >> ((address & 0xFFFF) / 32) & 1); }
 };
 
 // tcgen05.ld and tcgen05.st.
@@ -42,7 +45,8 @@ struct TensorMove {
 // "tcgen05.ld.sync.aligned.32x32b.x8.b32", "tcgen05.st.sync.aligned.16x64b.x4.unpack::16b.b32".
 Result<TensorMove> parse_tensor_move(std::string_view mnemonic);
 
-// By warp `warp` of its warpgroup (0 to 3), which reaches lanes 32 * warp to 32 * warp + 31 only.
+// By warp `warp` of its warpgroup (0 to 3), which reaches lanes 32 * warp to 32 * warp + 31 only: an address has one of these lanes, or 0
+// or 16, which then count from the warp's first.
 // Error: invalid_argument for lanes of another warp, columns outside of the memory or not allocated.
 Status tensor_load(const TensorMove& form, TensorMemory& memory, int warp, uint32_t address, const Lanes& r);
 Status tensor_store(const TensorMove& form, TensorMemory& memory, int warp, uint32_t address, const Lanes& r);

@@ -268,13 +268,16 @@ TEST(TensorMemory, AllocatesColumns) {
   EXPECT_EQ(memory.free(0, 64).error().message, "tcgen05.dealloc of 64 columns at 0, which is no allocation");
   EXPECT_TRUE(memory.free(0, 128).ok());
   EXPECT_EQ(memory.allocate(48).error().message, "tcgen05.alloc takes 32, 64, 128, 256 or 512 columns, and not 48");
-  EXPECT_FALSE(memory.is_taken(0));
-  EXPECT_TRUE(memory.is_taken(300));
+  EXPECT_TRUE(memory.was_taken(300));
+  EXPECT_FALSE(memory.was_taken(200));
   auto move = parse_tensor_move("tcgen05.ld.sync.aligned.32x32b.x1.b32");
   uint32_t r[32];
-  EXPECT_EQ(tensor_load(*move, memory, 0, 5, Lanes::of(r, 4)).error().message, "column 5 of tensor memory is not allocated");
-  EXPECT_EQ(tensor_load(*move, memory, 1, 300, Lanes::of(r, 4)).error().message,
-            "warp 1 of its group reaches lanes 32 to 63 of tensor memory, and the address has lane 0");
+  EXPECT_EQ(tensor_load(*move, memory, 0, 200, Lanes::of(r, 4)).error().message, "column 200 of tensor memory was not allocated");
+  EXPECT_EQ(tensor_load(*move, memory, 1, 64 << 16 | 300, Lanes::of(r, 4)).error().message,
+            "warp 1 of its group reaches lanes 32 to 63 of tensor memory, and the address has lane 64");
+  memory.word[34][300] = 5;
+  ASSERT_TRUE(tensor_load(*move, memory, 1, 300, Lanes::of(r, 4)).ok());  // from the warp's own lanes on
+  EXPECT_EQ(r[2], 5U);
 }
 
 TEST(TensorMemory, CopiesFromSharedMemory) {
