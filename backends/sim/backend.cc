@@ -1,9 +1,12 @@
 #include "registry/backend.h"
 
+#include <array>
+
 #include "backends/sim/device_api.h"
 #include "backends/sim/features.h"
 #include "backends/sim/launcher.h"
 #include "backends/sim/print.h"
+#include "backends/sim/shim/codegen.h"
 #include "backends/sim_device.h"
 #include "host_c/compiler.h"
 #include "kiln/ir_module.h"
@@ -35,8 +38,10 @@ Status init() {
   codegen.build = build;
   codegen.build_without_compile = build_without_compile;
   codegen.supports_target = [](const Target& target) { return target.has_key("sim"); };
-  auto registered = register_device_codegen("cuda", std::move(codegen));
-  if (!registered) return registered.error();
+  for (DeviceCodegen& c : std::array{std::move(codegen), text_codegen()}) {
+    auto registered = register_device_codegen("cuda", std::move(c));
+    if (!registered) return registered.error();
+  }
   return Ok{};
 }
 

@@ -37,10 +37,24 @@ std::vector<std::string> words_of(std::string_view text) {
   return words;
 }
 
-constexpr const char* kSourceFile = "source.c";
+// What is particular to a language.
+struct Toolchain {
+  const char *language, *variable, *file;  // $CC; what the source is called
+  std::vector<const char*> programs, flags;
+  const char* package;  // Debian's
+};
+const Toolchain& toolchain(Language language) {
+  static const Toolchain c = {"C", "CC", "source.c", {"cc", "gcc", "clang"}, {"-std=gnu11", "-O2", "-ftree-vectorize"}, "gcc libc6-dev"};
+  // Compiled for one run of a test, so compiling fast counts.
+  static const Toolchain cxx = {
+      "C++", "CXX", "source.cc", {"c++", "g++", "clang++"}, {"-std=gnu++20", "-O1", "-fno-exceptions", "-fno-rtti", "-fvisibility=hidden"},
+      "g++"};
+  return language == Language::kC ? c : cxx;
+}
 
 // What the compiler complained of: its first error with the lines that quote the source, and where that is ("source.c:3:5").
 void explain_failure(std::string_view output, Error& error) {
+  constexpr std::string_view kSourceFile = "source.";  // with an extension
   constexpr size_t kMaxLines = 12;
   std::vector<std::string_view> lines = lines_of(output);
   auto is_error = [](std::string_view line) { return line.find("error") != line.npos || line.find("undefined reference") != line.npos; };
@@ -78,13 +92,12 @@ struct OptionalFlag {
 // Wrap-around integers and no strict aliasing are what the printed text relies on; contraction to fma would round once where the module
 // rounds twice. -O2 with the vectoriser: -O3 takes twice as long for a GEMM and its code is no faster. Parallel loops carry OpenMP pragmas
 // and run on its pool of threads, so Kiln has none of its own; without OpenMP they run on the caller's thread.
-std::vector<std::string> command(const std::vector<std::string>& compiler, const std::vector<OptionalFlag>& optional, Output output,
-                                 const std::string& target) {
+std::vector<std::string> command(const Toolchain& tools, const std::vector<std::string>& compiler,
+                                 const std::vector<OptionalFlag>& optional, Output output, const std::string& target) {
   std::vector<std::string> argv = compiler;
-  for (const char* flag : {"-std=gnu11", "-O2", "-ftree-vectorize", "-fwrapv", "-fno-strict-aliasing", "-fno-math-errno",
-                           "-ffp-contract=off", "-w", "-fPIC"}) {
+  argv.insert(argv.end(), tools.flags.begin(), tools.flags.end());
+  for (const char* flag : {"-fwrapv", "-fno-strict-aliasing", "-fno-math-errno", "-ffp-contract=off", "-w", "-fPIC"})
     argv.emplace_back(flag);
-  }
   for (const OptionalFlag& o : optional) argv.emplace_back(o.flag);
   switch (output) {
     case Output::kLibrary: argv.emplace_back("-shared"); break;
@@ -92,7 +105,7 @@ std::vector<std::string> command(const std::vector<std::string>& compiler, const
     case Output::kAssembly: argv.emplace_back("-S"); break;
     case Output::kLlvm: argv.insert(argv.end(), {"-S", "-emit-llvm"}); break;
   }
-  argv.insert(argv.end(), {kSourceFile, "-o", target});
+  argv.insert(argv.end(), {tools.file, "-o", target});
   if (output == Output::kLibrary) argv.emplace_back("-lm");
   return argv;
 }
@@ -105,8 +118,8 @@ std::vector<OptionalFlag> optional_flags(std::string_view text) {
   return out;
 }
 
-Error compiler_failed(const std::string& compiler, const ProcessResult& result, Output output) {
-  Error error{Code::kToolchain, "the C compiler '" + compiler + "' ", "", ""};
+Error compiler_failed(const Toolchain& tools, const std::string& compiler, const ProcessResult& result, Output output) {
+  Error error{Code::kToolchain, "the " + std::string(tools.language) + " compiler '" + compiler + "' ", "", ""};
   if (result.timed_out) {
     error.message += fmt::format("did not end within {} s", timeout_seconds());
     error.hint = "KILN_COMPILE_TIMEOUT sets another limit in seconds";
@@ -121,21 +134,24 @@ Error compiler_failed(const std::string& compiler, const ProcessResult& result, 
 }
 
 // Compiles the text in the folder; the output's bytes.
-Result<std::string> compile_in(TemporaryFolder& folder, const std::vector<std::string>& compiler, std::string_view text, Output output) {
-  if (auto s = folder.write(kSourceFile, text); !s) return s.error();
+Result<std::string> compile_in(TemporaryFolder& folder, const Toolchain& tools, const std::vector<std::string>& compiler,
+                               std::string_view text, Output output) {
+  if (auto s = folder.write(tools.file, text); !s) return s.error();
   std::vector<OptionalFlag> optional = optional_flags(text);
   for (;;) {
     // Run in the folder, so that its name is in neither messages nor artifacts.
-    auto result = run_process(command(compiler, optional, output, "out"), timeout_seconds(), folder.path());
+    auto result = run_process(command(tools, compiler, optional, output, "out"), timeout_seconds(), folder.path());
     if (!result) return result.error();
     if (result->status == 0 && !result->timed_out) {
       auto bytes = folder.read("out");
       if (bytes && !bytes->empty()) return bytes;
-      return Error{Code::kToolchain, "the C compiler '" + compiler.front() + "' succeeded but wrote no output", "", "is it a C compiler?"};
+      std::string what = std::string(tools.language) + " compiler";
+      return Error{Code::kToolchain, "the " + what + " '" + compiler.front() + "' succeeded but wrote no output", "",
+                   "is it a " + what + "?"};
     }
     auto refused = std::find_if(optional.begin(), optional.end(), [&](const OptionalFlag& o) { return o.refused_in(result->output); });
     if (result->timed_out || refused == optional.end()) {
-      Error error = compiler_failed(compiler.front(), *result, output);
+      Error error = compiler_failed(tools, compiler.front(), *result, output);
       if (folder.keep_if_asked()) error.hint += (error.hint.empty() ? "" : "; ") + ("the source is kept in " + folder.path());
       return error;
     }
@@ -180,18 +196,20 @@ std::string_view name_of(Output output) {
 }
 
 // The bytes of the output, from the cache when they were made before.
-Result<std::string> compile(const std::string& text, Output output) {
-  auto compiler = find_compiler();
+Result<std::string> compile(const std::string& text, Output output, Language language = Language::kC) {
+  const Toolchain& tools = toolchain(language);
+  auto compiler = find_compiler(language);
   if (!compiler) return compiler.error();
   auto make = [&]() -> Result<std::string> {
     auto folder = TemporaryFolder::make();
     if (!folder) return folder.error();
-    return compile_in(**folder, *compiler, text, output);
+    return compile_in(**folder, tools, *compiler, text, output);
   };
   cache::Key key{std::string(name_of(output)), processor(), identity_of(compiler->front()), "", text};
   if (key.architecture.empty() || key.toolchain.empty()) return make();
-  key.options = fmt::format("{}", fmt::join(command(*compiler, optional_flags(text), output, "out"), "\n"));
-  for (const char* name : {"CPATH", "C_INCLUDE_PATH", "LIBRARY_PATH", "COMPILER_PATH", "GCC_EXEC_PREFIX"}) {  // compilers go by them too
+  key.options = fmt::format("{}", fmt::join(command(tools, *compiler, optional_flags(text), output, "out"), "\n"));
+  for (const char* name :
+       {"CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "LIBRARY_PATH", "COMPILER_PATH", "GCC_EXEC_PREFIX"}) {  // compilers go by them too
     if (const char* value = std::getenv(name)) key.options += fmt::format("\n{}={}", name, value);
   }
   return cache::fetch(key, make);
@@ -206,23 +224,27 @@ void pin_openmp() {
 
 }  // namespace
 
-Result<std::vector<std::string>> find_compiler() {
+Result<std::vector<std::string>> find_compiler(Language language) {
+  const Toolchain& tools = toolchain(language);
+  std::string what = std::string(tools.language) + " compiler";
   std::vector<std::string> words;
-  if (const char* cc = std::getenv("CC")) words = words_of(cc);
+  if (const char* named = std::getenv(tools.variable)) words = words_of(named);
   if (!words.empty()) {
     std::string path = find_program(words[0]);
     if (path.empty()) {
-      return Error{Code::kToolchain, "the C compiler '" + words[0] + "' that CC names is not found", "",
-                   "unset CC, or name a compiler in PATH"};
+      return Error{Code::kToolchain, fmt::format("the {} '{}' that {} names is not found", what, words[0], tools.variable), "",
+                   fmt::format("unset {}, or name a compiler in PATH", tools.variable)};
     }
     if (words[0].find('/') != std::string::npos) words[0] = path;  // it runs in another folder
     return words;
   }
-  for (const char* name : {"cc", "gcc", "clang"}) {
+  for (const char* name : tools.programs) {
     if (!find_program(name).empty()) return std::vector<std::string>{name};
   }
-  return Error{Code::kToolchain, "no C compiler is found (looked for $CC, cc, gcc and clang in PATH)", "",
-               "install one, on Debian: apt install gcc libc6-dev"};
+  return Error{Code::kToolchain,
+               fmt::format("no {} is found (looked for ${}, {}, {} and {} in PATH)", what, tools.variable, tools.programs[0],
+                           tools.programs[1], tools.programs[2]),
+               "", fmt::format("install one, on Debian: apt install {}", tools.package)};
 }
 
 std::string compiler_version(const std::vector<std::string>& compiler) {
@@ -231,8 +253,8 @@ std::string compiler_version(const std::vector<std::string>& compiler) {
   return r->output.substr(0, r->output.find('\n'));
 }
 
-Result<std::shared_ptr<const runtime::Library>> compile_and_load(const Source& source) {
-  auto bytes = compile(source.text + source.entry_text, Output::kLibrary);
+Result<std::shared_ptr<const runtime::Library>> compile_and_load(const Source& source, Language language) {
+  auto bytes = compile(source.text + source.entry_text, Output::kLibrary, language);
   if (!bytes) return bytes.error();
   auto folder = TemporaryFolder::make();  // the loader takes files only
   if (!folder) return folder.error();

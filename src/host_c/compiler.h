@@ -1,4 +1,4 @@
-// The host's C compiler.
+// The host's C compiler, and its C++ compiler.
 #pragma once
 
 #include <memory>
@@ -11,9 +11,11 @@
 
 namespace kiln::host_c {
 
-// $CC (a program and perhaps flags, split at spaces), else cc, gcc or clang in PATH: the command's words. None: an error that says what to
-// install. Runs nothing.
-Result<std::vector<std::string>> find_compiler();
+enum class Language : uint8_t { kC, kCxx };  // C11, C++20
+
+// $CC (a program and perhaps flags, split at spaces), else cc, gcc or clang in PATH: the command's words. For C++: $CXX, c++, g++, clang++.
+// None: an error that says what to install. Runs nothing.
+Result<std::vector<std::string>> find_compiler(Language language = Language::kC);
 
 // First line of the compiler's --version.
 std::string compiler_version(const std::vector<std::string>& compiler);
@@ -22,7 +24,7 @@ std::string compiler_version(const std::vector<std::string>& compiler);
 // Works in a private folder under TMPDIR that is gone afterwards, save when the compiler failed and KILN_KEEP_TEMPS is set. Stopped after
 // KILN_COMPILE_TIMEOUT seconds (default 120). Errors are of code kToolchain with the compiler's first messages and the line of the source
 // as place. Safe from any thread.
-Result<std::shared_ptr<const runtime::Library>> compile_and_load(const Source& source);
+Result<std::shared_ptr<const runtime::Library>> compile_and_load(const Source& source, Language language = Language::kC);
 
 // Made on demand, from the text without the entries: "so", "obj", "asm", and "ll" (LLVM IR, by clang only). Same text, same bytes.
 runtime::Artifacts artifacts_of(const Source& source);

@@ -110,6 +110,13 @@ Status register_lazy_device_codegen(std::string_view target_kind, std::string_vi
   return taken(host->register_lazy_device_codegen(borrowed(target_kind), borrowed(import_path)));
 }
 
+// Other codegens are not on this side.
+Explanation explain_device_codegen(const Target& target) {
+  Explanation e;
+  e.kind = target.kind();
+  return e;
+}
+
 std::string IRModule::script() const { return ir::print(ir()); }
 
 // Targets here come from the host, which knows the kinds; the registry's lists are not on this side.
