@@ -6,20 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define KILN_ASAN 1
-#elif defined(__has_feature)  // clang
-#if __has_feature(address_sanitizer)
-#define KILN_ASAN 1
-#endif
-#endif
-#if defined(__SANITIZE_THREAD__)
-#define KILN_TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define KILN_TSAN 1
-#endif
-#endif
+#include "backends/sim/runtime/sanitizer.h"
 
 #ifdef KILN_ASAN
 #include <sanitizer/asan_interface.h>

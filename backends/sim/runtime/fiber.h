@@ -27,8 +27,9 @@ class Fiber {
   void suspend();
   bool is_finished() const { return finished_; }  // nothing to resume
 
-  // The lowest address that its function may use: below it lies the guard page.
-  const void* stack_limit() const { return stack_; }
+  // Its function may use the addresses from stack_limit() up to stack_top(); the page below must not be touched.
+  std::byte* stack_limit() const { return stack_; }
+  std::byte* stack_top() const { return stack_ + bytes_; }
 
  private:
   static void run(Fiber* fiber);

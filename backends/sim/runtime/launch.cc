@@ -8,6 +8,7 @@
 #include <deque>
 #include <thread>
 
+#include "backends/sim/runtime/faults.h"
 #include "backends/sim/runtime/state.h"
 
 namespace kiln::sim {
@@ -133,7 +134,10 @@ Status launch(const Kernel& kernel, const Launch& params) {
                     : params.threads > 0 ? params.threads
                                          : static_cast<int64_t>(std::max(1u, std::thread::hardware_concurrency()));
   threads = std::min(threads, state.clusters);
-  auto work = [&state] { Worker(state).work(); };
+  auto work = [&state] {
+    FaultGuard guard;
+    Worker(state).work();
+  };
   std::vector<std::thread> others;
   for (int64_t i = 1; i < threads; ++i) others.emplace_back(work);
   work();

@@ -5,6 +5,7 @@
 
 #include "backends/sim/checker/checker.h"
 #include "backends/sim/checker/events.h"
+#include "backends/sim/runtime/faults.h"
 #include "backends/sim/runtime/spares.h"
 #include "backends/sim/runtime/state.h"
 
@@ -155,7 +156,9 @@ Cluster::Stop Cluster::run() {
 
 void Cluster::resume(Warp& w) {
   w.wait = Wait::kNone;
+  running_warp = &w;
   w.fiber->resume();
+  running_warp = nullptr;
   if (w.wait == Wait::kSpin) {
     ++quiet_;
     ready_.push_back(&w);
@@ -231,8 +234,16 @@ void Cluster::perform(size_t i) {
   agents_.erase(agents_.begin() + static_cast<std::ptrdiff_t>(i));
   quiet_ = 0;
   progress_ = true;
-  if (a.read) a.read(a.data);
-  a.run(a.data);
+  if (running_warp) {  // someone waits for it
+    if (a.read) a.read(a.data);
+    a.run(a.data);
+    return;
+  }
+  if (!without_fault([&] {
+        if (a.read) a.read(a.data);
+        a.run(a.data);
+      }))
+    report("out_of_bounds", nullptr, -1, 0, "asynchronous work reads or writes memory that is not there");
 }
 
 void Cluster::perform_any() {

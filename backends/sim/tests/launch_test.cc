@@ -3,11 +3,11 @@
 
 #include <gmock/gmock.h>
 
-#include <atomic>
-#include <map>
+#include <csignal>
 #include <numeric>
 #include <set>
 
+#include "backends/sim/runtime/sanitizer.h"
 #include "backends/sim/tests/runtime.h"
 
 namespace kiln::sim::test {
@@ -193,6 +193,49 @@ TEST(SimLaunch, AnErrorStopsBlocksThatWaitForOthers) {
   };
   EXPECT_THAT(error_of(run(kernel, {.grid = {8, 1, 1}, .threads = 2})), HasSubstr("stopped itself"));
 }
+
+#if !defined(KILN_ASAN) && !defined(KILN_TSAN)  // which take these signals themselves
+TEST(SimLaunch, AFaultOfTheProcessorEndsTheKernelOnly) {
+  sim_kernel wild = [](sim_warp* w, void* const* args) { *static_cast<volatile int*>(args[0]) = w->warp; };
+  sim_kernel beyond = [](sim_warp* w, void* const*) { *reinterpret_cast<volatile int*>(w->shared + (1 << 20)) = 1; };
+  sim_kernel divides = [](sim_warp* w, void* const* args) {
+    volatile int zero = 0;
+    *static_cast<int*>(args[0]) = (1 + w->warp) / zero;
+  };
+  sim_kernel deep = [](sim_warp* w, void* const*) {
+    auto nest = [](auto&& self, int n) -> int {
+      volatile char room[4096];
+      room[0] = static_cast<char>(n);
+      return n == 0 ? room[0] : self(self, n - 1) + room[0];
+    };
+    w->shared[0] = static_cast<char>(nest(nest, 1000));
+  };
+  sim_kernel copies = [](sim_warp* w, void* const* args) {
+    w->sim->mbarrier_init(w, 0, w->shared, 1, 1);
+    w->sim->bulk_load(w, 0, w->shared + 16, args[0], 16, w->shared, 0, 1);
+    w->sim->mbarrier_wait_parity(w, kAll, w->shared, 0, 2);
+  };
+  auto* nowhere = reinterpret_cast<void*>(0x10);
+  int out = 0;
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(error_of(run(wild, {.threads = 2}, {nowhere})),
+              "kernel 'k': memory is read or written that is not there [block (0, 0, 0), warp 0]");
+    EXPECT_EQ(error_of(run(beyond, {.shared_bytes = 64})),
+              "kernel 'k': byte 1048576 of shared memory is read or written, of which the block has 64 [block (0, 0, 0), warp 0]");
+    EXPECT_EQ(error_of(run(divides, {}, {&out})), "kernel 'k': an integer is divided by zero [block (0, 0, 0), warp 0]");
+    EXPECT_EQ(error_of(run(deep, {.shared_bytes = 64})),
+              "kernel 'k': the arrays of its threads need more than the 262144 bytes that there are for a warp [block (0, 0, 0), warp 0]");
+    EXPECT_EQ(error_of(run(copies, {.shared_bytes = 64}, {nowhere})),
+              "kernel 'k': asynchronous work reads or writes memory that is not there");
+    EXPECT_EQ(error_of(run([](sim_warp*, void* const*) {}, {})), "");
+  }
+}
+
+TEST(SimLaunchDeathTest, AFaultOutsideOfKernelsIsStillOne) {
+  EXPECT_EQ(error_of(run([](sim_warp*, void* const*) {}, {})), "");
+  EXPECT_EXIT(*static_cast<volatile int*>(nullptr) = 1, testing::KilledBySignal(SIGSEGV), "");
+}
+#endif
 
 }  // namespace
 }  // namespace kiln::sim::test
