@@ -1,13 +1,16 @@
 #include "registry/backend.h"
 
+#include <algorithm>
 #include <array>
 
+#include "backends/sim/check.h"
 #include "backends/sim/device_api.h"
 #include "backends/sim/features.h"
 #include "backends/sim/launcher.h"
 #include "backends/sim/print.h"
 #include "backends/sim/shim/codegen.h"
 #include "backends/sim_device.h"
+#include "emit/functions.h"
 #include "host_c/compiler.h"
 #include "kiln/ir_module.h"
 
@@ -32,11 +35,21 @@ Result<Module> build(const IRModule& module, const Target&) {
   return runtime::make_launched_module(std::move(p->source), std::move(*launcher), std::move(artifacts));
 }
 
+// A kernel that is CUDA source text runs as text.
+bool is_text(const ir::Module& module) { return std::any_of(module.functions.begin(), module.functions.end(), emit::has_imported_body); }
+
+template <Result<Module> (*lower)(const IRModule&, const Target&)>
+Result<Module> checked(const IRModule& module, const Target& target) {
+  if (is_text(module.ir())) return text_codegen().lower(module, target, lower == build);
+  if (Status s = check_architecture(module.ir(), target); !s) return s.error();
+  return lower(module, target);
+}
+
 Status init() {
   DeviceCodegen codegen;
   codegen.name = "sim";
-  codegen.build = build;
-  codegen.build_without_compile = build_without_compile;
+  codegen.build = checked<build>;
+  codegen.build_without_compile = checked<build_without_compile>;
   codegen.supports_target = [](const Target& target) { return target.has_key("sim"); };
   for (DeviceCodegen& c : std::array{std::move(codegen), text_codegen()}) {
     auto registered = register_device_codegen("cuda", std::move(c));

@@ -1,5 +1,7 @@
 #include "backends/sim/check.h"
 
+#include <charconv>
+
 #include "backends/sim/atomics.h"
 #include "backends/sim/operations.h"
 #include "backends/sim/reductions.h"
@@ -252,5 +254,23 @@ class Checker {
 }  // namespace
 
 Status check(const Module& module) { return Checker(module).run(); }
+
+Status check_architecture(const Module& module, const Target& target) {
+  std::string sm = target.attr("arch");
+  int number = 0;
+  if (!sm.starts_with("sm_")) return Ok{};
+  std::from_chars(sm.data() + 3, sm.data() + sm.size(), number);
+  kiln::check::Report report(module, "sim", sm);
+  for (const Function* f : module.functions) {
+    report.walk(
+        f, [](const Stmt*) {},
+        [&](const Expr* e) {
+          auto* c = e->as<Call>();
+          int first = c ? first_architecture(c->op) : 0;
+          if (first > number) report.unsupported(c, "it needs sm_" + std::to_string(first) + " or newer");
+        });
+  }
+  return report.status();
+}
 
 }  // namespace kiln::sim

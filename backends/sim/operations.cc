@@ -20,6 +20,69 @@ bool is_hint(Op op) {
   }
 }
 
+int first_architecture(Op op) {
+  switch (op) {
+    case Op::tl_ptx_cp_async:
+    case Op::tirx_ptx_cp_async:
+    case Op::tirx_s_tir__cp_async_raw:
+    case Op::tirx_ptx_commit_group:
+    case Op::tirx_ptx_wait_group:
+    case Op::tirx_ptx_cp_async_barrier:
+    case Op::tl_ptx_cp_async_barrier_noinc:
+    case Op::tirx_cuda__reduce_add_sync_u32:
+    case Op::tirx_cuda__reduce_min_sync_u32: return 80;
+    case Op::tirx_ptx_init_barrier_thread_count:
+    case Op::tirx_ptx_arrive_barrier:
+    case Op::tl_ptx_arrive_cluster_barrier:
+    case Op::tirx_ptx_arrive_barrier_expect_tx:
+    case Op::tl_mbarrier_expect_tx:
+    case Op::tl_mbarrier_wait_parity:
+    case Op::tl_ptx_fence_barrier_init:
+    case Op::tl_fence_proxy_async:
+    case Op::tl_tma_load:
+    case Op::tl_tma_load_im2col:
+    case Op::tl_tma_load_multicast:
+    case Op::tl_tma_store:
+    case Op::tl_tma_store_arrive:
+    case Op::tl_tma_store_wait:
+    case Op::tl_tma_store_cluster:
+    case Op::tl_cluster_arrive:
+    case Op::tl_cluster_arrive_relaxed:
+    case Op::tl_cluster_wait:
+    case Op::tl_cluster_sync:
+    case Op::tirx_cuda__cluster_sync:
+    case Op::tl_block_rank_in_cluster:
+    case Op::tl_set_max_nreg:
+    case Op::tl_warpgroup_arrive:
+    case Op::tl_warpgroup_commit_batch:
+    case Op::tl_warpgroup_wait:
+    case Op::tl_wait_wgmma:
+    case Op::tl_initialize_wgmma_descriptor:
+    case Op::tl_ptx_wgmma_ss:
+    case Op::tl_ptx_wgmma_rs:
+    case Op::tl_ptx_wgmma_sp_ss:
+    case Op::tl_ptx_wgmma_sp_rs:
+    case Op::tl_ptx_stmatrix: return 90;
+    case Op::tl_tma_load_gather4:
+    case Op::tl_tma_store_scatter4:
+    case Op::tl_ptx_st_bulk_shared:
+    case Op::tl_ptx_init_tensor_memory:
+    case Op::tl_ptx_deallocate_tensor_memory:
+    case Op::tl_tcgen05_ld:
+    case Op::tl_tcgen05_st:
+    case Op::tl_tcgen05_mma_arrive:
+    case Op::tl_tcgen05_before_thread_sync:
+    case Op::tl_tcgen05_after_thread_sync:
+    case Op::tl_initialize_tcgen05_descriptor:
+    case Op::tl_ptx_tcgen05_mma_ss:
+    case Op::tl_ptx_tcgen05_mma_ts:
+    case Op::tl_ptx_tcgen05_mma_blockscaled_ss:
+    case Op::tl_ptx_tcgen05_cp_warpx4:
+    case Op::tl_ptx_tcgen05_sf_warp_transpose: return 100;
+    default: return 0;
+  }
+}
+
 bool is_collective(const Call* c) {
   switch (c->op) {
     // Barriers and fences.

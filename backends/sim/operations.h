@@ -9,6 +9,9 @@ namespace kiln::sim {
 // statement between loops over lanes.
 bool is_collective(const ir::Call* c);
 
+// The first architecture, as 90 for sm_90, that has what the operator stands for; 0: all have it.
+int first_architecture(ir::Op op);
+
 // Whether the call does nothing here: hints to a GPU's compiler and caches.
 bool is_hint(ir::Op op);
 

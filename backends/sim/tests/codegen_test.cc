@@ -170,6 +170,17 @@ TEST(SimCodegen, AnOperatorThatTheSimulatorLacksIsRefusedByName) {
   EXPECT_THAT(module.error().message, testing::HasSubstr("codegen 'sim' has no operator 'tirx.call_llvm_intrin'"));
 }
 
+TEST(SimCodegen, AnOperatorThatTheArchitectureLacksIsRefused) {
+  auto module = IRModule::parse(kernel("T.ptx_commit_group()\n"), "test.ir");
+  ASSERT_TRUE(module.ok()) << module.error().to_string();
+  driver::BuildOptions options;
+  options.target = "cuda -keys=sim,cuda,gpu -arch=sm_75";
+  auto built = driver::build(*module, options);
+  ASSERT_FALSE(built.ok());
+  EXPECT_THAT(built.error().message, testing::HasSubstr("'tirx.ptx_commit_group'"));
+  EXPECT_EQ(built.error().hint, "it needs sm_80 or newer");
+}
+
 TEST(SimCodegen, AnAssertionThatFailsIsAnError) {
   auto module = build(kernel("assert A_1[tx] < 60, \"too large\"\nB_1[tx] = 1\n"));
   ASSERT_TRUE(module.ok()) << module.error().to_string();
