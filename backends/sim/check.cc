@@ -106,8 +106,7 @@ class Checker {
       case Op::tirx_ptx_mma_sp:
       case Op::tl_ptx_mma_block_scale: {
         auto m = mma_call(c);
-        if (!has_its_kinds(c) || !m || m->is_scaled() || m->type_a.empty() || m->type_b.empty() || m->type_d.empty())
-          report_.unsupported(c);
+        if (!has_its_kinds(c) || !m || m->type_a.empty() || m->type_b.empty() || m->type_d.empty()) report_.unsupported(c);
         return true;
       }
       case Op::tl_ptx_ldmatrix:

@@ -293,6 +293,16 @@ class Collective {
         return line("mma_sparse",
                     form(m->mnemonic()) + ", &" + d + ", &" + a + ", &" + b + ", &" + d + ", &" + e + ", " + std::to_string(m->selector));
       }
+      if (m->is_scaled()) {
+        auto scales = [&](std::string_view name, const Expr* registers, const Expr* byte, const Expr* thread) {
+          std::string r = o.lanes(name, Operand{registers, nullptr}), which = o.agreed("byte", "int32_t", byte);
+          return ", &" + r + ", " + which + ", " + o.agreed("thread", "int32_t", thread);
+        };
+        std::string of_a = scales("scale_a", m->scale_a, m->byte_a, m->thread_a),
+                    of_b = scales("scale_b", m->scale_b, m->byte_b, m->thread_b);
+        o.begin();
+        return line("mma_scaled", form(m->mnemonic()) + ", &" + d + ", &" + a + ", &" + b + ", &" + d + of_a + of_b);
+      }
       o.begin();
       line("mma", form(m->mnemonic()) + ", &" + d + ", &" + a + ", &" + b + ", &" + d);
     });

@@ -1,4 +1,5 @@
-// Matrix instructions against what an H200 computed from the same registers and shared memory (matrix_h200.txt).
+// Matrix instructions against what an H200 computed from the same registers and shared memory: matrix_h200.txt, which a program that
+// tools/matrix_on_gpu.py writes has printed.
 #include <gtest/gtest.h>
 
 #include <fstream>

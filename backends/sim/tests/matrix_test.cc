@@ -30,6 +30,7 @@ struct NarrowCase {
   bool ue4m3 = false;
   int byte_a = 0, thread_a = 0, byte_b = 0, thread_b = 0;
 };
+void PrintTo(const NarrowCase& c, std::ostream* out) { *out << c.mnemonic; }
 class NarrowMma : public testing::TestWithParam<NarrowCase> {};
 
 TEST_P(NarrowMma, IsTheProduct) {
@@ -149,6 +150,7 @@ struct WmmaCase {
   std::string a, d;
   int m, n, k;
 };
+void PrintTo(const WmmaCase& c, std::ostream* out) { *out << c.a << " to " << c.d; }
 int bits_in(const std::string& f) {
   return f == "f64" ? 64 : f == "f32" || f == "s32" || f == "tf32" ? 32 : f == "f16" || f == "bf16" ? 16 : f == "b1" ? 1 : f[1] - '0';
 }

@@ -32,6 +32,7 @@ struct Case {
   bool ue4m3 = false;
   uint32_t disabled = 0;  // lanes 0 to 31
 };
+void PrintTo(const Case& c, std::ostream* out) { *out << c.mnemonic; }
 
 int value_a(int i, int k) { return small_value(7, i * 1000 + k); }
 int value_b(int j, int k) { return small_value(8, j * 1000 + k); }
