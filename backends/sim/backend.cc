@@ -27,7 +27,7 @@ Result<Module> build_without_compile(const IRModule& module, const Target&) {
 Result<Module> build(const IRModule& module, const Target&) {
   Result<Printed> p = print_source(module.ir());
   if (!p) return p.error();
-  Result<std::shared_ptr<const runtime::Library>> library = host_c::compile_and_load(p->source);
+  Result<std::shared_ptr<const runtime::Library>> library = host_c::compile_and_load(p->source, host_c::Language::kQuickC);
   if (!library) return library.error();
   auto launcher = make_launcher(*p, std::move(*library));
   if (!launcher) return launcher.error();

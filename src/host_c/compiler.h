@@ -11,7 +11,7 @@
 
 namespace kiln::host_c {
 
-enum class Language : uint8_t { kC, kCxx };  // C11, C++20
+enum class Language : uint8_t { kC, kQuickC, kCxx };  // C11; the same, compiled faster to slower code; C++20, compiled fast
 
 // $CC (a program and perhaps flags, split at spaces), else cc, gcc or clang in PATH: the command's words. For C++: $CXX, c++, g++, clang++.
 // None: an error that says what to install. Runs nothing.
