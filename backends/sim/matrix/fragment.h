@@ -10,7 +10,7 @@
 namespace kiln::sim {
 
 // a, m rows (8 or 16) of K, as words of 32 bits: register r of a lane is word 4 * (r / 2) + t of row g + 8 * (r % 2) (of 8 rows: word
-// 4 * r + t of row g). `rows` takes m rows of registers * 128 / m words... that is registers * 32 words in all.
+// 4 * r + t of row g). `rows` takes 32 * registers words, row by row.
 void gather_a(const Lanes& a, int m, int registers, uint32_t* rows);
 // b, 8 columns of K: register r is word 4 * r + t of column g. `columns` takes registers * 32 words, column by column.
 void gather_b(const Lanes& b, int registers, uint32_t* columns);
