@@ -17,6 +17,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+constexpr uint64_t kGone = ~uint64_t{0};
 constexpr size_t kMostParked = 4096;  // clusters of one thread, beyond which no further one is begun
 
 Error bad(std::string message, std::string hint = "") { return {Code::kInvalidArgument, std::move(message), "", std::move(hint)}; }
@@ -44,7 +45,9 @@ Status check(const Kernel& kernel, const Launch& p) {
 // One thread's share of a launch.
 class Worker {
  public:
-  explicit Worker(LaunchState& launch) : launch_(launch) {}
+  // One of `turns` is the worker's own: it counts the turns that it gave to clusters, and is kGone at the end.
+  Worker(LaunchState& launch, std::vector<std::atomic<uint64_t>>& turns, size_t own) : launch_(launch), turns_(turns), own_(turns[own]) {}
+  ~Worker() { own_ = kGone; }
 
   void work() {
     bool begin_another = true;
@@ -56,7 +59,8 @@ class Worker {
         parked_.pop_front();
       }
       Cluster::Stop stop = c->run();
-      if (c->made_progress()) launch_.progress.fetch_add(1, std::memory_order_relaxed);
+      if (c->made_progress()) launch_.progress.fetch_add(1, std::memory_order_release);
+      own_.fetch_add(1, std::memory_order_release);
       begin_another = true;
       if (stop == Cluster::Stop::kParked) {
         bool waits = !c->made_progress();
@@ -104,21 +108,35 @@ class Worker {
     if (++idle_turns_ % 64 != 0) return true;
     std::this_thread::yield();
     auto now = Clock::now();
-    uint64_t progress = launch_.progress.load(std::memory_order_relaxed);
-    if (progress != seen_progress_ || idle_turns_ == 64) {
-      seen_progress_ = progress;
-      since_ = now;
-      return true;
+    bool too_long = std::chrono::duration<double>(now - since_).count() >= launch_.params.patience;
+    if (idle_turns_ != 64 && !too_long) return true;
+    if (idle_turns_ != 64 && nothing_happened()) {
+      parked_.front()->give_up();
+      return false;
     }
-    if (std::chrono::duration<double>(now - since_).count() < launch_.params.patience) return true;
-    parked_.front()->give_up();
-    return false;
+    since_ = now;
+    seen_turns_.clear();
+    for (auto& t : turns_) seen_turns_.push_back(t.load(std::memory_order_acquire));
+    seen_progress_ = launch_.progress.load(std::memory_order_acquire);
+    return true;
+  }
+
+  // Since the last look: each worker has had two turns or more, so that a whole one is among them, and none was of use.
+  bool nothing_happened() const {
+    for (size_t i = 0; i < turns_.size(); ++i) {
+      uint64_t now = turns_[i].load(std::memory_order_acquire);
+      if (now != kGone && now < seen_turns_[i] + 2) return false;
+    }
+    return launch_.progress.load(std::memory_order_acquire) == seen_progress_;
   }
 
   LaunchState& launch_;
   std::deque<std::unique_ptr<Cluster>> parked_;
   std::unique_ptr<Cluster> spare_;
+  std::vector<std::atomic<uint64_t>>& turns_;
+  std::atomic<uint64_t>& own_;
   uint64_t idle_turns_ = 0, seen_progress_ = 0;
+  std::vector<uint64_t> seen_turns_;
   Clock::time_point since_;
 };
 
@@ -134,13 +152,14 @@ Status launch(const Kernel& kernel, const Launch& params) {
                     : params.threads > 0 ? params.threads
                                          : static_cast<int64_t>(std::max(1u, std::thread::hardware_concurrency()));
   threads = std::min(threads, state.clusters);
-  auto work = [&state] {
+  std::vector<std::atomic<uint64_t>> turns(static_cast<size_t>(threads));
+  auto work = [&](size_t number) {
     FaultGuard guard;
-    Worker(state).work();
+    Worker(state, turns, number).work();
   };
   std::vector<std::thread> others;
-  for (int64_t i = 1; i < threads; ++i) others.emplace_back(work);
-  work();
+  for (int64_t i = 1; i < threads; ++i) others.emplace_back(work, static_cast<size_t>(i));
+  work(0);
   for (std::thread& t : others) t.join();
   std::string printed;
   for (const auto& [index, text] : state.printed) printed += text;

@@ -3,9 +3,11 @@
 
 #include <gmock/gmock.h>
 
+#include <chrono>
 #include <csignal>
 #include <numeric>
 #include <set>
+#include <thread>
 
 #include "backends/sim/runtime/sanitizer.h"
 #include "backends/sim/tests/runtime.h"
@@ -155,6 +157,19 @@ TEST(SimLaunch, WaitingForAFlagThatNoOneSetsEnds) {
       error_of(run(kernel, {.grid = {4, 1, 1}, .threads = 2, .patience = 0.02}, {&flag})),
       testing::MatchesRegex("k.py:2: kernel 'k': deadlock: no warp can go on: block \\([0-3], 0, 0\\), warp 0 looks again and again for "
                             "something that does not come at k.py:2"));
+}
+
+TEST(SimLaunch, WaitingForABlockThatComputesForLongIsNoDeadlock) {
+  sim_kernel kernel = [](sim_warp* w, void* const* args) {
+    int32_t flag = 0, one = 1;
+    if (w->block_x == 0) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(60));
+      w->sim->atomic(w, 0, SIM_STORE, SIM_S32, args[0], &one, nullptr, nullptr, SIM_RELEASE, SIM_SCOPE_GPU, 1);
+    }
+    while (!flag) w->sim->atomic(w, 0, SIM_LOAD, SIM_S32, args[0], nullptr, nullptr, &flag, SIM_ACQUIRE, SIM_SCOPE_GPU, 2);
+  };
+  int32_t flag = 0;
+  EXPECT_EQ(error_of(run(kernel, {.grid = {3, 1, 1}, .threads = 2, .patience = 0.005}, {&flag})), "");
 }
 
 TEST(SimLaunch, TheGridMeets) {
