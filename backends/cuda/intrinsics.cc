@@ -129,6 +129,8 @@ const std::vector<Helper>& helpers() {
       {"f8_e4m3_sm89", device::f8_e4m3_sm89, {"f8_e4m3", "f8_e4m3_to_f32", "f32_to_f8_e4m3", "f8_e4m3_to_f16"}, 89},
       {"f8_e5m2", device::f8_e5m2, {"f8_e5m2", "f8_e5m2_to_f32", "f32_to_f8_e5m2", "f8_e5m2_to_f16"}, 75, 88},
       {"f8_e5m2_sm89", device::f8_e5m2_sm89, {"f8_e5m2", "f8_e5m2_to_f32", "f32_to_f8_e5m2", "f8_e5m2_to_f16"}, 89},
+      {"f8_e4m3x2", device::f8_e4m3x2, {"f32x2_to_f8_e4m3x2", "f8_e4m3x2_to_f16x2"}, 89},
+      {"f8_e5m2x2", device::f8_e5m2x2, {"f32x2_to_f8_e5m2x2"}, 89},
       {"small_float", device::small_float, {"decode_magnitude", "encode_magnitude"}},
       {"f8_e3m4", device::f8_e3m4, {"f8_e3m4", "f8_e3m4_to_f32", "f32_to_f8_e3m4"}},
       {"f8_e4m3b11fnuz", device::f8_e4m3b11fnuz, {"f8_e4m3b11fnuz", "f8_e4m3b11fnuz_to_f32", "f32_to_f8_e4m3b11fnuz"}},

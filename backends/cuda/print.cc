@@ -83,7 +83,8 @@ class ModulePrinter {
       }
       auto vector_add = [&](const Buffer* b, int lanes, int64_t order) { return has_vector_add(arch_, b, lanes, order); };
       const Function* packed = intrinsics::pack_elements(arena_, intrinsics::lower_fragments(arena_, f));
-      const Function* prepared = intrinsics::prepare(arena_, pair_operators(arena_, packed, arch_), vector_add);
+      const Function* paired = pair_conversions(arena_, pair_operators(arena_, packed, arch_), arch_);
+      const Function* prepared = intrinsics::prepare(arena_, paired, vector_add);
       const Function* plain = lower(arena_, legalise::legalise(arena_, prepared, features()));
       functions_.push_back(legalise::name_threads(arena_, legalise::hoist_addresses(arena_, plain)));
       parameters_[functions_.back()] = emit::parameters(plain);  // while it is seen which memory is written

@@ -116,5 +116,47 @@ TEST(CudaPairs, AWarpsMaximumOfFloat32IsOneInstructionOnSm100a) {
   EXPECT_THAT(compiled("float32", "sm_90a", line).ptx, Not(HasSubstr("redux.sync")));
 }
 
+// For each number of lanes: B[tx * lanes:...] = Cast(A[tx * lanes:...]), and back.
+Compiled converted(const std::string& from, const std::string& to, const std::vector<int>& lanes, const std::string& arch) {
+  std::vector<std::string> lines = {"B = T.alloc_buffer((512,), \"" + to + "\", scope=\"shared\")"};
+  for (int count : lanes) {
+    std::string n = std::to_string(count), at = "[tx * " + n + ":tx * " + n + " + " + n + "]";
+    lines.push_back("B" + at + " = T.Cast(\"" + to + "x" + n + "\", A_1" + at + ")");
+    lines.push_back("A_1" + at + " = T.Cast(\"" + from + "x" + n + "\", B" + at + ")");
+  }
+  return compiled(from, arch, lines);
+}
+size_t count(const std::string& text, const std::string& what) {
+  size_t n = 0;
+  for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++n;
+  return n;
+}
+
+TEST(CudaPairs, Float8IsConvertedTwoElementsAtATime) {
+  const size_t pairs = 1 + 2 + 4 + 8;
+  for (auto [from, arch] : {std::pair("float32", "sm_89"), std::pair("float16", "sm_89"), std::pair("bfloat16", "sm_90a")}) {
+    Compiled e4m3 = converted(from, "float8_e4m3fn", {2, 4, 8, 16}, arch), e5m2 = converted(from, "float8_e5m2", {2, 4, 8, 16}, arch);
+    EXPECT_EQ(count(e4m3.ptx, "cvt.rn.satfinite.e4m3x2.f32 "), pairs) << from << " on " << arch;
+    EXPECT_EQ(count(e4m3.ptx, "cvt.rn.f16x2.e4m3x2 "), pairs) << from << " on " << arch;
+    EXPECT_EQ(count(e5m2.ptx, "cvt.rn.satfinite.e5m2x2.f32 "), pairs) << from << " on " << arch;
+    EXPECT_EQ(count(e5m2.ptx, "cvt.rn.f16x2.e5m2x2 "), 0) << "a float8_e5m2 is the upper byte of a float16";
+  }
+}
+
+TEST(CudaPairs, Float8IsConvertedWithoutInstructionsBeforeSm89) {
+  for (const char* to : {"float8_e4m3fn", "float8_e5m2"}) {
+    Compiled c = converted("float32", to, {2, 4}, "sm_80");
+    EXPECT_THAT(c.ptx, AllOf(HasSubstr(".entry k"), Not(HasSubstr("satfinite"))));
+  }
+}
+
+TEST(CudaPairs, TheFirstOfTwoFloat8IsTheLowerByte) {
+  // The instruction puts its first operand above the second.
+  Compiled c = converted("float32", "float8_e4m3fn", {4}, "sm_89");
+  EXPECT_THAT(c.text, HasSubstr(R"(asm("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;" : "=h"(pair) : "f"(second), "f"(first));)"));
+  EXPECT_THAT(c.text, HasSubstr("pairs[e] = f32x2_to_f8_e4m3x2(wide[e * 2], wide[e * 2 + 1]);"));
+  EXPECT_THAT(c.text, HasSubstr("(unsigned char)(unsigned short)(pairs[e / 2] >> (unsigned short)(e % 2 * 8));"));
+}
+
 }  // namespace
 }  // namespace kiln::cuda
