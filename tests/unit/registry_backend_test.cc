@@ -93,6 +93,16 @@ TEST(RegistryBackend, ManifestOfAPythonModuleIsImportedWithItsFolder) {
   EXPECT_EQ(e.backends[0].source, "KILN_BACKEND_PATH: " KILN_SOURCE_DIR "/tests/plugins/backends/pythonic/manifest.json");
 }
 
+TEST(RegistryBackend, ABackendWithAKeyGoesBeforeTheOthersOfItsKind) {
+  auto codegen = [](std::string_view target) {
+    Result<const DeviceCodegen*> entry = resolve_device_codegen(must_parse(target));
+    return entry.ok() ? (*entry)->name : entry.error().to_string();
+  };
+  EXPECT_EQ(codegen("cuda"), "cuda");
+  EXPECT_EQ(codegen("cuda -keys=sim,cuda,gpu"), "sim");
+  EXPECT_EQ(must_parse("cuda").with_key("sim"), must_parse("cuda -keys=sim,cuda,gpu"));
+}
+
 TEST(RegistryBackend, BuiltInBackendLoadsThroughItsManifest) {
   Target target = must_parse("c");
   Result<const DeviceCodegen*> entry = resolve_device_codegen(target);

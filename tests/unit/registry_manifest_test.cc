@@ -42,6 +42,7 @@ TEST(Manifest, Reads) {
   EXPECT_THAT(m->needs.files, ElementsAre("x.bc"));
   EXPECT_THAT(m->needs.libraries, ElementsAre("libfoo.so.1"));
   EXPECT_EQ(registry::parse_manifest(R"({"name": "x", "kinds": ["x"], "python": "a.b"})", "here")->python, "a.b");
+  EXPECT_EQ(registry::parse_manifest(R"({"name": "x", "kinds": ["x"], "key": "model", "library": "x.so"})", "here")->key, "model");
 }
 
 TEST(Manifest, FaultsAreNamed) {
@@ -56,6 +57,7 @@ TEST(Manifest, FaultsAreNamed) {
   EXPECT_EQ(fault(R"({"name": 3, "kinds": ["c"]})"), "here: 'name' of a manifest must be a string");
   EXPECT_EQ(fault(R"({"name": "x"})"), "here: a manifest needs 'kinds', a list of target kinds");
   EXPECT_EQ(fault(R"({"name": "x", "kinds": []})"), "here: a manifest needs 'kinds', a list of target kinds");
+  EXPECT_EQ(with(R"("key": "a b")"), "here: 'key' of a manifest must be of letters, digits and _ - .");
   EXPECT_EQ(fault(R"({"name": "x", "kinds": ["a b"]})"), "here: a target kind in a manifest must be a string of letters, digits and _ - .");
   EXPECT_EQ(fault(R"({"name": "x", "kinds": [1]})"), "here: a target kind in a manifest must be a string of letters, digits and _ - .");
   EXPECT_EQ(with(R"("library": ["l.so"])"), "here: 'library' of a manifest must be a string");
