@@ -121,7 +121,7 @@ Threads* TextLaunch::threads_of(sim_warp* w) {
 
 void run_text_warp(void* warp, kiln_text::Body body, void* const* args, kiln_text::Lane** current, unsigned static_shared_bytes) {
   auto* w = static_cast<sim_warp*>(warp);
-  auto& launch = *static_cast<TextLaunch*>(const_cast<void*>(w->forms[0]));
+  TextLaunch& launch = launch_of(w);
   Threads* threads = launch.threads_of(w);
   if (!threads) fail(w, 0, "there is no memory for the stacks of its threads");
   auto index = [](int32_t x, int32_t y, int32_t z) {
@@ -156,8 +156,14 @@ void run_text_warp(void* warp, kiln_text::Body body, void* const* args, kiln_tex
   }
 }
 
-void fail(sim_warp* w, int lane, const std::string& message) {
-  w->sim->fail(w, lane, message.c_str(), 0);
+const char* TextLaunch::keep(std::string message) {
+  std::lock_guard lock(mutex_);
+  return messages_.emplace_back(std::move(message)).c_str();
+}
+
+void fail(sim_warp* w, int lane, std::string message) {
+  const char* kept = launch_of(w).keep(std::move(message));
+  w->sim->fail(w, lane, kept, 0);
   std::abort();  // not reached
 }
 

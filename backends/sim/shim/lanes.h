@@ -4,6 +4,7 @@
 
 #include <array>
 #include <bit>
+#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -93,12 +94,18 @@ class TextLaunch {
   bool cooperative;
   uint32_t workspace[4] = {};  // of a cooperative launch
 
+  // Keeps the text of a failure; it lives as long as the launch. Safe from any thread.
+  const char* keep(std::string message);
+
  private:
   std::mutex mutex_;
+  std::list<std::string> messages_;
   std::map<sim_warp*, std::unique_ptr<Threads>> threads_;
 };
 
 // What the text calls (text_abi.h).
+inline TextLaunch& launch_of(sim_warp* w) { return *static_cast<TextLaunch*>(const_cast<void*>(w->forms[0])); }
+
 // Dynamic shared memory follows the static one of the text, aligned for every swizzle.
 constexpr uint32_t dynamic_shared_offset(uint32_t static_bytes) { return (static_bytes + 1023) / 1024 * 1024; }
 
@@ -107,7 +114,8 @@ void run_text_warp(void* warp, kiln_text::Body body, void* const* args, kiln_tex
 
 // Performs what the lanes of `mask` ask for, on the warp's fiber; `first` is one of them.
 void perform(sim_warp* w, Threads& threads, sim_mask mask, const Request& first);
-// Ends the kernel with a message.
-[[noreturn]] void fail(sim_warp* w, int lane, const std::string& message);
+// Ends the kernel with a message. The frames that it leaves behind are never unwound, so the launch takes the message over; callers must
+// not own other memory.
+[[noreturn]] void fail(sim_warp* w, int lane, std::string message);
 
 }  // namespace kiln::sim

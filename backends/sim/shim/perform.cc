@@ -78,8 +78,11 @@ struct Operands {
         c(registers(t, mask, &Request::c)) {}
 };
 
-void ended(sim_warp* w, const Status& s) {
-  if (!s) fail(w, 0, s.error().to_string());
+void ended(sim_warp* w, Status s) {
+  if (s) return;
+  std::string message = s.error().to_string();
+  s = Ok{};
+  fail(w, 0, std::move(message));
 }
 
 void move_matrix(sim_warp* w, Threads& threads, sim_mask mask, const MatrixMove& form) {
@@ -126,8 +129,7 @@ void product_of_group(sim_warp* w, Threads& threads, sim_mask mask, const Reques
 }
 
 void product(sim_warp* w, Threads& threads, sim_mask mask, const Request& r) {
-  auto& launch = *static_cast<const TextLaunch*>(w->forms[0]);
-  const MatrixForm& form = launch.forms[static_cast<size_t>(r.form)];
+  const MatrixForm& form = launch_of(w).forms[static_cast<size_t>(r.form)];
   switch (r.kind) {
     case Meet::kMma: {
       Operands o(threads, mask);

@@ -237,7 +237,7 @@ TEST(TextShim, NamesWhatItDoesNotKnow) {
   EXPECT_THAT(error_of("extern \"C\" __global__ void kernel() {\n  undeclared();\n}\n"), testing::StartsWith("source.cu:2:"));
 }
 
-TEST(TextShim, ThreadsThatWaitForEachOtherAreAnError) {
+TEST(TextShim, LanesThatMissEachOtherAreAnError) {
   const std::string text = R"(
 extern "C" __global__ void kernel() {
   if (threadIdx.x == 3) return;
