@@ -242,8 +242,8 @@ bool WarpPrinter::is_warp_level(const Stmt* s) const {
         found |= c && is_collective(c);
         return;
       }
+      case StmtKind::kAllocBuffer: found |= !is_local(x->as<AllocBuffer>()->buffer); return;
       case StmtKind::kThreadExtent:
-      case StmtKind::kAllocBuffer:
       case StmtKind::kDeclBuffer:
       case StmtKind::kStore:
       case StmtKind::kAssert: return;

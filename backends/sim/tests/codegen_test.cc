@@ -145,6 +145,20 @@ TEST(SimCodegen, TheLastWarpOfABlockMayHaveFewerLanes) {
   EXPECT_EQ(b, expected);
 }
 
+TEST(SimCodegen, AnArrayDeclaredInABranchIsSharedByTheBlock) {
+  std::vector<int32_t> a = counted(64), b(64, -1), expected(64);
+  auto module =
+      build(kernel("if A_1[0] == 0:\n"
+                   "    s = T.alloc_buffer((64,), \"int32\", scope=\"shared\")\n"
+                   "    s[tx] = A_1[tx]\n"
+                   "    T.tvm_storage_sync(\"shared\")\n"
+                   "    for i in range(2):\n"
+                   "        B_1[tx] = s[63 - tx] + i\n"));
+  run<int32_t>(module, "f", a, b, {64});
+  for (int t = 0; t < 64; ++t) expected[static_cast<size_t>(t)] = 64 - t;
+  EXPECT_EQ(b, expected);
+}
+
 TEST(SimCodegen, OneLaneOfAWarpIsElected) {
   std::vector<int32_t> a = counted(64), b(64, 0);
   auto module = build(kernel("if T.tl_shuffle_elect(32):\n    B_1[tx] = 1\nif T.tl_shuffle_elect(0):\n    B_1[tx] = B_1[tx] + 10\n"));
