@@ -4,6 +4,7 @@
 #include <array>
 
 #include "backends/sim/check.h"
+#include "backends/sim/checker/session.h"
 #include "backends/sim/device_api.h"
 #include "backends/sim/features.h"
 #include "backends/sim/launcher.h"
@@ -17,15 +18,15 @@
 namespace kiln::sim {
 namespace {
 
-Result<Module> build_without_compile(const IRModule& module, const Target&) {
-  Result<Printed> p = print_source(module.ir());
+Result<Module> build_without_compile(const IRModule& module, const Target& target) {
+  Result<Printed> p = print_source(module.ir(), target.has_key(checker::kTargetKey));
   if (!p) return p.error();
   runtime::Artifacts artifacts = host_c::artifacts_of(p->source);
   return runtime::make_source_module(std::move(p->source), std::move(artifacts));
 }
 
-Result<Module> build(const IRModule& module, const Target&) {
-  Result<Printed> p = print_source(module.ir());
+Result<Module> build(const IRModule& module, const Target& target) {
+  Result<Printed> p = print_source(module.ir(), target.has_key(checker::kTargetKey));
   if (!p) return p.error();
   Result<std::shared_ptr<const runtime::Library>> library = host_c::compile_and_load(p->source, host_c::Language::kQuickC);
   if (!library) return library.error();

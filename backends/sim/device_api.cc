@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "backends/sim/checker/session.h"
 #include "backends/sim/runtime/tensor_map.h"
 
 namespace kiln::sim {
@@ -25,6 +26,8 @@ const runtime::DeviceApi& device_api() {
     runtime::DeviceApi a = runtime::cpu_device();  // its memory is the host's, so tensors are those of the CPU
     a.name = "sim";
     a.list = list;
+    a.allocate = checker::allocate, a.release = checker::release;
+    a.checking = &checker::checking();
     a.encode = encode;
     return a;
   }();

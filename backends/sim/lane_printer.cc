@@ -5,6 +5,7 @@
 
 #include "backends/sim/atomics.h"
 #include "backends/sim/operations.h"
+#include "backends/sim/uniform.h"
 #include "emit/functions.h"
 #include "host_c/intrinsics.h"
 #include "intrinsics/arguments.h"
@@ -28,6 +29,7 @@ void alloc(CFamily& p, const AllocBuffer& a) {
   p.pointees[b->data] = b->dtype.element();
   int64_t n = std::max<int64_t>(emit::constant_elements(b), 1);
   p.out.line(p.type(b->dtype.element()) + " " + p.names.declare(b->data) + "[" + std::to_string(n) + "];");
+  if (lane_printer(p).checked) p.out.line("sim->undefine(" + p.names.of(b->data) + ", sizeof " + p.names.of(b->data) + ");");
 }
 
 void assertion(CFamily& p, const Assert& a) {
@@ -191,13 +193,36 @@ Text call(CFamily& base, const Call& c) {
   }
 }
 
+// Checked: a pointer to an element, or to where a faulty access goes.
+std::string checked_place(LanePrinter& p, const Buffer* b, const Expr* index, const char* kind) {
+  bool whole = b->dtype.element().bits >= 8;  // elements that share a byte have no size of their own
+  int64_t extent = whole ? std::max<int64_t>(emit::constant_elements(b), 0) : 0;
+  std::string type = p.type(b->dtype.element());
+  return "(" + type + "*)sim->" + (is_local(b) ? "local" : "access") + "(w, lane, " + p.first_element(b) + ", " + p.str(index) + ", " +
+         std::to_string(extent) + ", sizeof(" + type + "), " + kind + p.site(b->name) + ")";
+}
+
+Text checked_load(CFamily& p, const Load& l) { return {"(*" + checked_place(lane_printer(p), l.buffer, l.indices[0], "SIM_READ") + ")"}; }
+
+void checked_store(CFamily& base, const Store& s) {
+  LanePrinter& p = lane_printer(base);
+  if (s.span) p.span = s.span;
+  std::string value = p.str(s.value), type = p.type(s.buffer->dtype.element());
+  p.out.open("");
+  p.out.line("const " + type + " stored = " + value + ";");
+  p.out.line("*" + checked_place(p, s.buffer, s.indices[0], "SIM_WRITE") + " = stored;");
+  p.out.close();
+}
+
 const emit::Dialect lane_dialect = {host_c::type_name, host_c::float_literal, call, alloc, assertion, before_loop, attr, evaluate};
+const emit::Dialect checked_dialect = {
+    host_c::type_name, host_c::float_literal, call, alloc, assertion, before_loop, attr, evaluate, nullptr, checked_load, checked_store};
 
 }  // namespace
 
 LanePrinter::LanePrinter(emit::Writer& out, const std::set<std::string, std::less<>>& reserved, const host_c::Callees& callees,
-                         Tables& tables)
-    : CPrinter(out, reserved, callees, lane_dialect), tables(tables) {}
+                         Tables& tables, bool checked)
+    : CPrinter(out, reserved, callees, checked ? checked_dialect : lane_dialect), tables(tables), checked(checked) {}
 
 std::string LanePrinter::address(const Expr* e) {
   if (auto* l = e->as<Load>()) return "&" + element(l->buffer, l->indices[0]);

@@ -2,6 +2,7 @@
 
 #include <dlpack/dlpack.h>
 
+#include "backends/sim/checker/session.h"
 #include "backends/sim/runtime/launch.h"
 #include "backends/sim/runtime/matrix.h"
 
@@ -29,6 +30,7 @@ int value_of(std::string_view tag) {
 
 struct Plan {
   Kernel kernel;
+  KernelInfo info;
   std::vector<int> values;  // for each launch parameter, which value it is
   int64_t static_bytes = 0;
 };
@@ -55,6 +57,8 @@ class SimLauncher final : public runtime::Launcher {
     launch.shared_bytes = plan.static_bytes + v[kShared];
     launch.args = args;
     if (launch.grid.count() == 0) return {};  // no block, nothing to do
+    checker::Checked checked = checker::check_launch(plan.info, plan.kernel.sites, launch.block.count(), args);
+    if (checked.checker) launch.checker = checked.checker.get(), launch.seed = checked.seed;
     Status s = sim::launch(plan.kernel, launch);
     if (s) return {};
     const Error& e = s.error();
@@ -79,6 +83,7 @@ Result<std::shared_ptr<const runtime::Launcher>> make_launcher(const Printed& pr
     const KernelInfo& k = printed.source.kernels[i];
     Plan plan;
     plan.kernel.name = k.name;
+    plan.info = k;
     plan.kernel.entry = reinterpret_cast<sim_kernel>(library->find(k.symbol.c_str()));
     if (!plan.kernel.entry) return Error{Code::kInternal, "the compiled text has no function '" + k.symbol + "'", "kernel " + k.name, ""};
     plan.kernel.sites = out->sites, plan.kernel.forms = out->forms;

@@ -50,7 +50,7 @@ emit::Names functions_of(std::string_view text) {
 const std::set<std::string, std::less<>>& reserved_names() {
   static const std::set<std::string, std::less<>> all = [] {
     std::set<std::string, std::less<>> names = host_c::reserved_names();
-    for (const char* own : {"w", "sim", "lane", "rest", "args", "left", "agreed", "first", "block_x", "block_y", "block_z"})
+    for (const char* own : {"w", "sim", "lane", "stored", "rest", "args", "left", "agreed", "first", "block_x", "block_y", "block_z"})
       names.insert(own);
     for (const Snippet& s : kSnippets) names.merge(functions_of(s.text));
     emit::Names words;
@@ -65,7 +65,8 @@ const std::set<std::string, std::less<>>& reserved_names() {
 
 class ModulePrinter {
  public:
-  explicit ModulePrinter(const Module& module) : module_(module), reserved_(reserved_names()), imported_(emit::imported_source(module)) {}
+  ModulePrinter(const Module& module, bool checked)
+      : module_(module), checked_(checked), reserved_(reserved_names()), imported_(emit::imported_source(module)) {}
 
   Printed print() {
     for (const Function* f : module_.functions) functions_.push_back(lowered(f));
@@ -102,11 +103,12 @@ class ModulePrinter {
     std::vector<emit::Parameter> params = emit::parameters(f);
     out.line("// " + emit::comment(emit::name_of(f)));
     out.open("void " + callees_.by_name[std::string(f->name)].symbol + "(sim_warp* w, void* const* args)");
-    LanePrinter lane(out, reserved_, callees_, tables_);
+    LanePrinter lane(out, reserved_, callees_, tables_, checked_);
     lane.function = f;
     lane.count_uses(f->body);
     lane.names.push();
     out.line("const sim_api* const sim = w->sim;");
+    if (checked_) out.line("const int lane = 0;  // outside of loops over lanes: what the first does for all");
     for (size_t i = 0; i < params.size(); ++i) parameter(lane, f->params[i], params[i], i);
     block_indices(f, out);
     int64_t bytes = 0, dynamic = shared_bytes(f);
@@ -194,7 +196,7 @@ class ModulePrinter {
     return text + ")";
   }
   void device_function(const Function* f, emit::Writer& out) {
-    LanePrinter p(out, reserved_, callees_, tables_);
+    LanePrinter p(out, reserved_, callees_, tables_, checked_);
     p.function = f;
     p.count_uses(f->body);
     out.open(device_signature(f, &p));
@@ -241,6 +243,7 @@ class ModulePrinter {
   }
 
   const Module& module_;
+  const bool checked_;
   Arena arena_;
   std::vector<const Function*> functions_;
   std::set<std::string, std::less<>> reserved_;
@@ -252,10 +255,9 @@ class ModulePrinter {
 
 }  // namespace
 
-Result<Printed> print_source(const Module& module) {
-  Status checked = check(module);
-  if (!checked) return checked.error();
-  return ModulePrinter(module).print();
+Result<Printed> print_source(const Module& module, bool checked) {
+  if (Status s = check(module); !s) return s.error();
+  return ModulePrinter(module, checked).print();
 }
 
 }  // namespace kiln::sim

@@ -25,6 +25,7 @@ struct Printed {
 
 // C99 with what the runtime declares (device/sim.h) and the helpers that the module uses. The first thing that the simulator has not is an
 // error of code kUnsupported, with its place.
-Result<Printed> print_source(const ir::Module& module);
+// `checked`: text for launches with a checker, in which every access to memory is told.
+Result<Printed> print_source(const ir::Module& module, bool checked);
 
 }  // namespace kiln::sim

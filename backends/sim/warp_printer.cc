@@ -162,6 +162,7 @@ void WarpPrinter::region(const std::vector<const Stmt*>& run, const Context& c) 
         if (padded_.contains(v)) n += 16 / a->buffer->dtype.element_bytes();
         std::string name = lane.names.declare(v);
         lane.out.line(lane.type(a->buffer->dtype.element()) + " " + name + "[32][" + std::to_string(n) + "];");
+        if (lane.checked) lane.out.line("sim->undefine(" + name + ", sizeof " + name + ");");
         lane.names.alias(v, name + "[lane]");
         lane.pointees[v] = a->buffer->dtype.element();
         continue;

@@ -206,7 +206,9 @@ Text CFamily::expr(const Expr* e) {
       std::string condition = c.prec <= Prec::kTernary ? "(" + c.text + ")" : c.text;
       return {condition + " ? " + side(s->true_value) + " : " + side(s->false_value), Prec::kTernary};
     }
-    case ExprKind::kLoad: return {element(e->as<Load>()->buffer, e->as<Load>()->indices[0])};
+    case ExprKind::kLoad:
+      if (dialect_.load) return dialect_.load(*this, *e->as<Load>());
+      return {element(e->as<Load>()->buffer, e->as<Load>()->indices[0])};
     case ExprKind::kCall: return dialect_.call(*this, *e->as<Call>());
     default: return {"0"};  // vectors and Let are gone, binaries are done
   }
@@ -352,7 +354,7 @@ void CFamily::stmt(const Stmt* s) {
     case StmtKind::kBind: return bind(s->as<Bind>());
     case StmtKind::kAllocBuffer: return dialect_.alloc(*this, *s->as<AllocBuffer>());
     case StmtKind::kDeclBuffer: return;
-    case StmtKind::kStore: return store(s->as<Store>());
+    case StmtKind::kStore: return dialect_.store ? dialect_.store(*this, *s->as<Store>()) : store(s->as<Store>());
     case StmtKind::kEvaluate: {
       std::string text = dialect_.evaluate(*this, *s->as<Evaluate>());
       if (!text.empty()) out.line(text);

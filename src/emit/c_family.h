@@ -31,6 +31,8 @@ struct Dialect {
   void (*attr)(CFamily&, const ir::Attr&);                                // prints the body too
   std::string (*evaluate)(CFamily&, const ir::Evaluate&);                 // the statement, or "" for name(args);
   std::string (*thread_index)(CFamily&, std::string_view tag) = nullptr;  // value of "threadIdx.x", ...; null: there is one thread, 0
+  Text (*load)(CFamily&, const ir::Load&) = nullptr;                      // null: buffer[index]
+  void (*store)(CFamily&, const ir::Store&) = nullptr;                    // null: buffer[index] = value
 };
 
 class CFamily {

@@ -6,7 +6,10 @@
 #include <cstring>
 
 #include "backends/sim/checker/checker.h"
+#include "backends/sim/matrix/ldmatrix.h"
+#include "backends/sim/matrix/wgmma.h"
 #include "backends/sim/runtime/bulk.h"
+#include "backends/sim/runtime/matrix_operations.h"
 #include "backends/sim/runtime/operations.h"
 #include "backends/sim/runtime/state.h"
 #include "backends/sim/runtime/tensor_map.h"
@@ -32,17 +35,40 @@ uint64_t barrier_key(sim_warp* w, int32_t id) { return Group::named_barrier(warp
 
 // --- accesses of generated code
 
-void* access(sim_warp* w, int lane, const void* at, int32_t bytes, int kind, int32_t site) {
+// Where an access goes that was a fault: a read gets zero.
+void* nowhere(int kind) {
   thread_local std::byte zeros[kMostBytes], sink[kMostBytes];
-  Access a = kind == SIM_READ ? Access::kRead : kind == SIM_ATOMIC ? Access::kAtomic : Access::kWrite;
-  if (group_of(w).access(index_of(w), lane, at, static_cast<size_t>(bytes), a, number(site))) return const_cast<void*>(at);
   return kind == SIM_READ ? zeros : sink;
 }
 
-int64_t bounds(sim_warp* w, int lane, int64_t index, int64_t extent, int32_t site) {
-  if (index >= 0 && index < extent) return index;
+bool is_within(sim_warp* w, int lane, int64_t index, int64_t extent, int32_t site) {
+  if (extent == 0 || (index >= 0 && index < extent)) return true;
   group_of(w).out_of_bounds(index_of(w), lane, index, extent, number(site));
-  return 0;
+  return false;
+}
+
+void* access(sim_warp* w, int lane, const void* base, int64_t index, int64_t extent, int32_t bytes, int kind, int32_t site) {
+  if (!is_within(w, lane, index, extent, site)) return nowhere(kind);
+  void* at = static_cast<std::byte*>(const_cast<void*>(base)) + index * bytes;
+  Access a = kind == SIM_READ ? Access::kRead : kind == SIM_ATOMIC ? Access::kAtomic : Access::kWrite;
+  return group_of(w).access(index_of(w), lane, at, static_cast<size_t>(bytes), a, number(site)) ? at : nowhere(kind);
+}
+
+// What arrays of a lane hold before anything is written: a NaN that no operation makes, and no likely integer. Elements of less than 32
+// bits could hold half of it by right, so their reads are not looked at.
+constexpr uint32_t kUndefined = 0x7FA5C3B1;
+
+void undefine(void* array, int64_t bytes) {
+  for (int64_t i = 0; i + 4 <= bytes; i += 4) std::memcpy(static_cast<std::byte*>(array) + i, &kUndefined, 4);
+}
+
+void* local(sim_warp* w, int lane, const void* base, int64_t index, int64_t extent, int32_t bytes, int kind, int32_t site) {
+  if (!is_within(w, lane, index, extent, site)) return nowhere(kind);
+  auto* at = static_cast<std::byte*>(const_cast<void*>(base)) + index * bytes;
+  bool is_undefined = kind == SIM_READ && bytes >= 4;
+  for (int32_t i = 0; is_undefined && i < bytes; i += 4) is_undefined = std::memcmp(at + i, &kUndefined, 4) == 0;
+  if (is_undefined) group_of(w).uninitialised(index_of(w), lane, number(site), index);
+  return at;
 }
 
 void atomic(sim_warp* w, int lane, int op, int dtype, void* target, const void* operand, const void* compare, void* old, int order,
@@ -311,7 +337,34 @@ void try_cancel(sim_warp* w, int lane, void* response, void* barrier, int32_t bl
     ops::try_cancel(w, lane, response, barrier, blocks, site);
 }
 
-// --- groups of matrix instructions
+// --- matrix instructions
+
+// Lanes that bring the address of a row of 16 bytes.
+bool access_rows(sim_warp* w, const void* form, const sim_lanes* rows, Access access, int32_t site) {
+  bool is_there = true;
+  for (int l = 0; l < static_cast<const MatrixMove*>(form)->rows(); ++l)
+    is_there &= group_of(w).access(index_of(w), l, rows->at[l], 16, access, number(site));
+  return is_there;
+}
+
+void ldmatrix(sim_warp* w, sim_mask mask, const void* form, const sim_lanes* d, const sim_lanes* from, int32_t site) {
+  if (access_rows(w, form, from, Access::kRead, site)) ops::ldmatrix(w, mask, form, d, from, site);
+}
+
+void stmatrix(sim_warp* w, sim_mask mask, const void* form, const sim_lanes* to, const sim_lanes* s, int32_t site) {
+  if (access_rows(w, form, to, Access::kWrite, site)) ops::stmatrix(w, mask, form, to, s, site);
+}
+
+void wgmma(sim_warp* w, sim_mask mask, const void* form, const sim_lanes* d, const sim_lanes* registers, uint64_t a, uint64_t b,
+           int32_t keep, const sim_lanes* metadata, int32_t site) {
+  Operation op = group_of(w).issue(index_of(w), -1, Engine::kWgmma);
+  auto read = [&](uint32_t offset, int bytes) {
+    group_of(w).access(op, w->shared + offset, static_cast<size_t>(bytes), Access::kRead, number(site));
+  };
+  (void)wgmma_reads(*static_cast<const Wgmma*>(form), w->warp % 4, registers ? nullptr : &a, b,
+                    read);  // the operation tells of what is wrong
+  ops::wgmma(w, mask, form, d, registers, a, b, keep, metadata, site);
+}
 
 void wgmma_commit(sim_warp* w, sim_mask mask, int32_t site) {
   group_of(w).commit(index_of(w), mask, Engine::kWgmma);
@@ -335,7 +388,8 @@ const sim_api& checked_api() {
   static const sim_api table = [] {
     sim_api a = api();
     a.access = access;
-    a.bounds = bounds;
+    a.local = local;
+    a.undefine = undefine;
     a.atomic = atomic;
     a.barrier_sync = barrier_sync;
     a.barrier_arrive = barrier_arrive;
@@ -370,6 +424,9 @@ const sim_api& checked_api() {
     a.store_async = store_async;
     a.bulk_zero = bulk_zero;
     a.try_cancel = try_cancel;
+    a.ldmatrix = ldmatrix;
+    a.stmatrix = stmatrix;
+    a.wgmma = wgmma;
     a.wgmma_commit = wgmma_commit;
     a.wgmma_wait = wgmma_wait;
     a.tcgen05_commit = tcgen05_commit;

@@ -87,8 +87,9 @@ void Group::out_of_bounds(int index, int lane, int64_t element, int64_t extent, 
          fmt::format("accesses element {} of '{}', which has {}", element, checker_.site(site).buffer, extent));
 }
 
-void Group::uninitialised(int index, int lane, uint32_t site, const std::string& what) {
-  report("uninitialised", index, lane, site, "reads " + what + ", which nothing has written");
+void Group::uninitialised(int index, int lane, uint32_t site, int64_t element) {
+  report("uninitialised", index, lane, site,
+         fmt::format("reads element {} of '{}', which nothing has written", element, checker_.site(site).buffer));
 }
 
 }  // namespace kiln::sim::checker

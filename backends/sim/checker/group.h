@@ -105,7 +105,7 @@ class Group {
 
   // --- faults that the runtime or generated code sees
   void out_of_bounds(int warp, int lane, int64_t index, int64_t extent, uint32_t site);  // of a buffer's own extent
-  void uninitialised(int warp, int lane, uint32_t site, const std::string& what);        // of registers and local memory
+  void uninitialised(int warp, int lane, uint32_t site, int64_t index);                  // element of a lane's own array
   void report(const char* kind, int warp, int lane, uint32_t site, const std::string& message);
 
   std::string thread_text(int warp, int lane) const;  // "thread 37 of block 2 (warp 1, lane 5)"; a lane of -1: the warp

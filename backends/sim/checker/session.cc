@@ -31,8 +31,8 @@ size_t extent_of(const KernelParam& p) {
   return elements < 0 ? 0 : static_cast<size_t>((elements * bits + 7) / 8);
 }
 
-// All memory of the device, by the name of the parameter that points into it. Where that has a constant shape, it is all that is meant to be
-// reached through it.
+// All memory of the device, by the name of the parameter that points into it. Where that has a constant shape, it is all that is meant to
+// be reached through it.
 std::vector<Memory> memory_of(const KernelInfo& kernel, void* const* args) {
   struct Use {
     const KernelParam* param = nullptr;

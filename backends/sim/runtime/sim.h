@@ -205,9 +205,12 @@ struct sim_api {
   void (*tcgen05_shift)(sim_warp*, int lane, uint32_t address, int32_t pair, int32_t site);
   void (*tcgen05_mma)(sim_warp*, int lane, const void* form, const sim_tcgen05_mma* operands, int32_t site);
 
-  /* Checked mode only. Each says whether all is well by what it returns: the pointer or the index itself; otherwise a harmless one. */
-  void* (*access)(sim_warp*, int lane, const void* at, int32_t bytes, int kind, int32_t site);
-  int64_t (*bounds)(sim_warp*, int lane, int64_t index, int64_t extent, int32_t site);
+  /* Checked mode only, for accesses to element `index` of `bytes` at `base`, of which the buffer has `extent` (0: not known). Each returns
+     where the access is to go: a harmless place when it was a fault. What is written is computed before, and written right after. */
+  void* (*access)(sim_warp*, int lane, const void* base, int64_t index, int64_t extent, int32_t bytes, int kind, int32_t site);
+  /* The same for an array of one lane's own, of which reads find what nothing has written since `undefine`. */
+  void* (*local)(sim_warp*, int lane, const void* base, int64_t index, int64_t extent, int32_t bytes, int kind, int32_t site);
+  void (*undefine)(void* array, int64_t bytes);
 
   /* Matrix instructions; `form` is one of w->forms. */
   void (*mma)(sim_warp*, sim_mask, const void* form, const sim_lanes* d, const sim_lanes* a, const sim_lanes* b, const sim_lanes* c,
