@@ -145,7 +145,8 @@ std::string operation(LanePrinter& p, const Call& c) {
       return call("bulk_load", "sim_map_shared(w, " + p.address(c.args[0]) + ", " + p.str(c.args[2]) + "), " + p.address(c.args[1]) + ", " +
                                    p.str(c.args[3]) + ", sim_map_shared(w, " + p.address(c.args[4]) + ", " + p.str(c.args[2]) + "), 0");
     case Op::tl_initialize_wgmma_descriptor:
-      return p.str(c.args[0]) + " = wgmma_descriptor(sim_shared_address(w, " + p.str(c.args[1]) + "), " + p.args(c.args, 2) + ");";
+      return p.address(c.args[0]).substr(1) + " = wgmma_descriptor(sim_shared_address(w, " + p.str(c.args[1]) + "), " + p.args(c.args, 2) +
+             ");";
     case Op::tl_initialize_tcgen05_descriptor:
       return p.str(c.args[0]) + " = tcgen05_descriptor(sim_shared_address(w, " + p.str(c.args[1]) + "), " + p.args(c.args, 2) + ");";
     case Op::tl_increase_descriptor_offset: return "advance_descriptor(" + p.address(c.args[0]) + ", " + p.str(c.args[1]) + ");";
