@@ -10,7 +10,7 @@ namespace {
 const std::string folder = "backends/sim/tests/golden";
 
 Result<Source> print_kernels(const ir::Module& module) {
-  Result<Printed> printed = print_source(module);
+  Result<Printed> printed = print_source(module, false);
   if (!printed) return printed.error();
   size_t at = printed->source.text.find(device::sim);
   EXPECT_NE(at, std::string::npos);
