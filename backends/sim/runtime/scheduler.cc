@@ -81,7 +81,7 @@ void Cluster::begin(int64_t number) {
   steps = ticks = 0;
   cluster_arrived = 0, cluster_phase = 0;
   live_warps_ = launch.blocks_per_cluster * launch.warps;
-  round_.clear(), ready_.clear(), blocked_.clear(), agents_.clear();
+  ready_.clear(), blocked_.clear(), agents_.clear();
   printed.clear();
   quiet_ = 0;
   failed_ = false;
@@ -109,6 +109,7 @@ void Cluster::begin(int64_t number) {
       ready_.push_back(w.get());
     }
   }
+  shuffle_ready(0);
   if (!p.checker) return;
   std::vector<checker::Group::Block> checked;
   for (const Block& b : blocks) checked.push_back({{b.x, b.y, b.z}, b.shared, static_cast<size_t>(p.shared_bytes)});
@@ -127,8 +128,7 @@ Cluster::Stop Cluster::run() {
   while (true) {
     if (failed_ || launch.failed.load(std::memory_order_relaxed)) return Stop::kFailed;
     if (!agents_.empty() && random.one_in(4)) perform_any();
-    if (round_.empty()) round_.swap(ready_);
-    if (round_.empty()) {
+    if (ready_.empty()) {
       if (!agents_.empty()) {
         perform_any();
       } else if (live_warps_ == 0) {
@@ -141,15 +141,13 @@ Cluster::Stop Cluster::run() {
       }
       continue;
     }
-    if (quiet_ > 2 * (round_.size() + ready_.size()) + 8) {
+    if (quiet_ > 2 * ready_.size() + 8) {
       if (agents_.empty()) return Stop::kParked;
       perform_any();
     }
     ++steps;
-    size_t i = round_.size() == 1 ? 0 : random.below(round_.size());
-    Warp& w = *round_[i];
-    round_[i] = round_.back();
-    round_.pop_back();
+    Warp& w = *ready_.front();
+    ready_.pop_front();
     resume(w);
   }
 }
@@ -201,8 +199,12 @@ void Cluster::spin(Warp& w, int32_t site) {
   w.fiber->suspend();
 }
 
+void Cluster::shuffle_ready(size_t first) {
+  for (size_t i = ready_.size(); i > first + 1; --i) std::swap(ready_[i - 1], ready_[first + random.below(i - first)]);
+}
+
 void Cluster::wake(const void* on) {
-  size_t kept = 0;
+  size_t kept = 0, first = ready_.size();
   for (Warp* w : blocked_) {
     if (w->waits_on == on) {
       ready_.push_back(w);
@@ -211,6 +213,7 @@ void Cluster::wake(const void* on) {
     }
   }
   blocked_.resize(kept);
+  shuffle_ready(first);
 }
 
 bool Cluster::wake_from_grid() {

@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -187,10 +188,12 @@ class Cluster {
   void perform_any();
   bool wake_from_grid();
   void deadlock();
+  void shuffle_ready(size_t first);  // those from `first` on
 
-  // Warps run in rounds, each once in random order: on the device, too, none is left behind for long, and programs rely on it where a warp
-  // only looks at the phases of an mbarrier.
-  std::vector<Warp*> round_, ready_, blocked_;  // still to run in this round; in the next one; waiting
+  // Warps run in the order in which they became ready, those that did so together in random order: on the device, too, none is left behind
+  // for long, and programs rely on it where a warp only looks at the phases of an mbarrier.
+  std::deque<Warp*> ready_;
+  std::vector<Warp*> blocked_;
   std::vector<Agent> agents_;
   size_t quiet_ = 0;  // spins in a row, while nothing else happens
   int live_warps_ = 0;
