@@ -14,6 +14,8 @@ namespace {
 using namespace ir;
 using namespace intrinsics;
 
+constexpr int64_t kMostExponent = 1024;  // of tl.pow_of_int: its multiplications are unrolled
+
 class Checker {
  public:
   Checker(const Module& module, const Arch& arch)
@@ -98,6 +100,12 @@ class Checker {
         report_.fault(c->span, "argument " + std::to_string(i) + " of '" + std::string(c->name) + "' is not constant");
       if (h.args[i] == 'p' && (!c->args[i]->dtype.is_handle() || c->args[i]->as<StringImm>())) report_.unsupported(c);
       if (h.args[i] == '&' && !c->args[i]->as<Load>() && !c->args[i]->dtype.is_handle()) report_.unsupported(c);
+    }
+    if (c->op == Op::tl_pow_of_int && !report_.failed() && (int_arg(c, 1) < 0 || int_arg(c, 1) > kMostExponent)) {
+      report_.fault(c->span,
+                    "the exponent of '" + std::string(c->name) + "' is from 0 to " + std::to_string(kMostExponent) + ", got " +
+                        std::to_string(int_arg(c, 1)),
+                    "use T.pow");
     }
     bool elect = c->op == Op::tl_tl_shuffle_elect && (c->args.size() != 1 || int_arg(c, 0) < 0 || int_arg(c, 0) % 32);
     if (elect) report_.unsupported(c);

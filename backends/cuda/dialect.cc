@@ -263,7 +263,10 @@ std::string helper(CFamily& p, const Call& c, const HelperCall& h) {
   for (size_t i = 0; i < c.args.size() && i < h.args.size(); ++i) {
     std::string& list = h.args[i] == 't' ? constants : args;
     if (h.args[i] == '-') continue;
-    list += (list.empty() ? "" : ", ") + (h.args[i] == '&' || h.args[i] == 'p' ? address(p, c.args[i]) : p.str(c.args[i]));
+    bool wide = h.args[i] == 'v' && c.args[i]->dtype.bits == 64;  // a template computes in the type that it is given
+    list += (list.empty() ? "" : ", ") + (h.args[i] == '&' || h.args[i] == 'p' ? address(p, c.args[i])
+                                          : wide                               ? p.typed_str(c.args[i])
+                                                                               : p.str(c.args[i]));
   }
   return std::string(h.function) + (constants.empty() ? "" : "<" + constants + ">") + "(" + args + ")";
 }
@@ -334,7 +337,7 @@ Text call(CFamily& p, const Call& c) {
     case Op::tirx_call_extern:
     case Op::tirx_call_pure_extern: {
       std::string name(text_arg(&c, 0));
-      return {(name == "DP4A" ? "dp4a" : name) + "(" + p.args(c.args, 1) + ")"};
+      return {(name == "DP4A" ? "dp4a" : name) + "(" + (name == "printf" ? p.typed_args(c.args, 1) : p.args(c.args, 1)) + ")"};
     }
     case Op::kFunction: {
       auto it = printer.symbols.find(c.name);

@@ -104,9 +104,9 @@ Text CFamily::int_literal(DataType t, int64_t v, bool typed) const {
     return {u > INT32_MAX || (typed && t.bits == 32) ? text + "u" : text};
   }
   if (v == INT64_MIN) return {"INT64_MIN"};
-  if (v == INT32_MIN) return {t.bits == 64 ? "(int64_t)INT32_MIN" : "INT32_MIN", t.bits == 64 ? Prec::kUnary : Prec::kPostfix};
+  if (v == INT32_MIN && t.bits < 64) return {"INT32_MIN"};
   std::string text = std::to_string(v);
-  if (t.bits == 64 && (typed || v > INT32_MAX || v < INT32_MIN)) text += "LL";
+  if (t.bits == 64 && (typed || v > INT32_MAX || v <= INT32_MIN)) text += "LL";
   return {text, v < 0 ? Prec::kUnary : Prec::kPostfix};
 }
 
@@ -115,9 +115,20 @@ std::string CFamily::str(const Expr* e, Prec least) {
   return t.prec < least ? "(" + t.text + ")" : t.text;
 }
 
+std::string CFamily::typed_str(const Expr* e) {
+  auto* i = e->as<IntImm>();
+  return i ? int_literal(e->dtype, i->value, true).text : str(e);
+}
+
 std::string CFamily::args(List<const Expr*> list, size_t first) {
   std::string out;
   for (size_t i = first; i < list.size(); ++i) out += (i > first ? ", " : "") + str(list[i]);
+  return out;
+}
+
+std::string CFamily::typed_args(List<const Expr*> list, size_t first) {
+  std::string out;
+  for (size_t i = first; i < list.size(); ++i) out += (i > first ? ", " : "") + typed_str(list[i]);
   return out;
 }
 
@@ -193,7 +204,10 @@ Text CFamily::expr(const Expr* e) {
     case ExprKind::kStringImm: return {quoted(e->as<StringImm>()->value)};
     case ExprKind::kVar: return {names.of(e->as<Var>())};
     case ExprKind::kNot: return {"!" + str(e->as<Unary>()->a, Prec::kUnary), Prec::kUnary};
-    case ExprKind::kBitNot: return {"~" + str(promoted(e->as<Unary>()->a), Prec::kUnary), Prec::kUnary};
+    case ExprKind::kBitNot: {
+      const Expr* a = promoted(e->as<Unary>()->a);
+      return {"~" + (a->as<IntImm>() ? typed_str(a) : str(a, Prec::kUnary)), Prec::kUnary};
+    }
     case ExprKind::kCast: return {"(" + type(e->dtype) + ")" + str(promoted(e->as<Cast>()->value), Prec::kUnary), Prec::kUnary};
     case ExprKind::kSelect: {
       auto* s = e->as<Select>();

@@ -48,9 +48,12 @@ class CFamily {
   std::string str(const ir::Expr* e) { return expr(e).text; }
   // In parentheses when it binds less than `least`.
   std::string str(const ir::Expr* e, Prec least);
+  // A value for a place that takes its type from it, such as a variadic argument: literals say theirs.
+  std::string typed_str(const ir::Expr* e);
   // The opposite of a condition.
   std::string negated(const ir::Expr* e);
   std::string args(ir::List<const ir::Expr*> list, size_t first = 0);
+  std::string typed_args(ir::List<const ir::Expr*> list, size_t first);
   std::string element(const ir::Buffer* buffer, const ir::Expr* index);  // buffer[index]
   std::string first_element(const ir::Buffer* buffer);                   // a pointer to the buffer's elements
   std::string type(ir::DataType t) const { return dialect_.type(t); }

@@ -151,7 +151,10 @@ Text call(CFamily& p, const Call& c) {
   auto cast_to_result = [&]() { return std::string("(") + (c.pointer ? p.type(c.pointer->element.element()) + "*" : "void*") + ")"; };
   switch (c.op) {
     case Op::tirx_call_extern:
-    case Op::tirx_call_pure_extern: return {std::string(c.args[0]->as<StringImm>()->value) + "(" + p.args(c.args, 1) + ")"};
+    case Op::tirx_call_pure_extern: {
+      std::string_view name = c.args[0]->as<StringImm>()->value;
+      return {std::string(name) + "(" + (name == "printf" ? p.typed_args(c.args, 1) : p.args(c.args, 1)) + ")"};
+    }
     case Op::kFunction: {
       auto& callees = static_cast<CPrinter&>(p).callees.by_name;
       auto it = callees.find(c.name);

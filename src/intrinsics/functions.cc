@@ -146,7 +146,6 @@ constexpr Builtin kBuiltins[] = {
     {"__rhadd", 2},
     {"__urhadd", 2},
     {"__fns", 3},
-    {"__powf", 2},
     {"__nanosleep", 1},
     {"__threadfence_system", 0},
     {"__activemask", 0},

@@ -55,6 +55,13 @@ TEST(CPrint, CallsTheWidthOfTheOperand) {
   EXPECT_THAT(printed("A_1[0] = T.exp(A_1[1])", "bfloat16"), HasSubstr("A[0] = f32_to_bf16(expf(bf16_to_f32(A[1])));"));
 }
 
+TEST(CPrint, LiteralsHaveTheirTypeWhereNoOtherOperandGivesIt) {
+  EXPECT_THAT(printed("A_1[0] = T.shift_right(T.bitwise_not(T.uint64(5)), T.uint64(1))", "uint64"), HasSubstr("A[0] = ~5ULL >> 1;"));
+  EXPECT_THAT(printed("A_1[0] = T.int64(-2147483648)", "int64"), HasSubstr("A[0] = -2147483648LL;"));
+  EXPECT_THAT(printed("T.evaluate(T.call_extern(\"int32\", \"printf\", \"%lld %d\", T.int64(5), A_1[0]))", "int32"),
+              HasSubstr("printf(\"%lld %d\", 5LL, A[0]);"));
+}
+
 TEST(CPrint, TruthOfEveryLane) {
   EXPECT_THAT(printed("A_1[0:4] = T.Cast(\"float32x4\", T.isnan(A_1[4:8]))"), HasSubstr("= (float)(isnan(A[4 + e]) != 0);"));
 }

@@ -1,9 +1,12 @@
 // Operators and functions of threads, warps, bits and numbers: what each becomes, and that all of it compiles.
 #include <gmock/gmock.h>
 
+#include <algorithm>
+
 #include "backends/cuda/print.h"
 #include "backends/cuda/toolchain.h"
 #include "import/import.h"
+#include "intrinsics/functions.h"
 
 namespace kiln::cuda {
 namespace {
@@ -109,6 +112,13 @@ TEST(CudaIntrinsics, EachIsPrinted) {
     ASSERT_TRUE(s.ok()) << row.line << ": " << s.error().to_string();
     EXPECT_THAT(s->text, HasSubstr(row.expected)) << row.line;
   }
+}
+
+TEST(CudaIntrinsics, AFunctionIsListedOnce) {
+  std::vector<std::string_view> names = intrinsics::function_names();
+  std::sort(names.begin(), names.end());
+  auto twice = std::adjacent_find(names.begin(), names.end());
+  EXPECT_EQ(twice, names.end()) << *twice;
 }
 
 TEST(CudaIntrinsics, AllOfThemCompile) {

@@ -109,6 +109,27 @@ TEST(CudaPrint, LiteralsAreExact) {
   EXPECT_THAT(printed("A_1[tx] = T.float16(1.0)", "sm_80", "float16"), HasSubstr("A[tx] = 0x3C00;"));
 }
 
+TEST(CudaPrint, LiteralsHaveTheirTypeWhereNoOtherOperandGivesIt) {
+  EXPECT_THAT(printed("A_1[tx] = T.shift_right(T.bitwise_not(T.uint64(5)), T.uint64(1))", "sm_80", "uint64"), HasSubstr("= ~5ULL >> 1;"));
+  EXPECT_THAT(printed("A_1[tx] = T.Cast(\"int64\", T.bitwise_not(T.uint32(5)))", "sm_80", "int64"), HasSubstr("= (long long)~5u;"));
+  EXPECT_THAT(printed("A_1[tx] = T.bitwise_not(T.int64(5)) + T.bitwise_not(T.int64(2147483647))", "sm_80", "int64"),
+              HasSubstr("= ~5LL + ~2147483647LL;"));
+  EXPECT_THAT(printed("A_1[tx] = T.int64(-2147483648)", "sm_80", "int64"), HasSubstr("A[tx] = -2147483648LL;"));
+  EXPECT_THAT(printed("A_1[tx] = A_1[0] + T.int64(-2147483648)", "sm_80", "int64"), HasSubstr("= A[0] + (-2147483648LL);"));
+  EXPECT_THAT(
+      printed("T.evaluate(T.call_extern(\"int32\", \"printf\", \"%lld %llu %d\", T.int64(5), T.uint64(7), A_1[0]))", "sm_80", "int32"),
+      HasSubstr("printf(\"%lld %llu %d\", 5LL, 7ULL, A[0]);"));
+  EXPECT_THAT(printed("A_1[tx] = T.call_intrin(\"int64\", \"tl.pow_of_int\", T.int64(10), 12)", "sm_80", "int64"),
+              HasSubstr("pow_of_int<12>(10LL)"));
+}
+
+TEST(CudaPrint, PowersOfIntegersHaveABoundedExponent) {
+  std::string power = "A_1[tx] = T.call_intrin(\"float32\", \"tl.pow_of_int\", A_1[0], ";
+  EXPECT_THAT(refusal(power + "-2)", "sm_80"), HasSubstr("the exponent of 'tl.pow_of_int' is from 0 to 1024, got -2"));
+  EXPECT_THAT(refusal(power + "T.int64(1099511627776))", "sm_80"), HasSubstr("is from 0 to 1024, got 1099511627776"));
+  EXPECT_THAT(printed(power + "1024)"), HasSubstr("pow_of_int<1024>(A[0])"));
+}
+
 TEST(CudaPrint, ConversionsOfFloat8AreTheHardwaresWhereItHasThem) {
   std::string body = "A_1[tx] = T.Cast(\"float8_e4m3fn\", T.float32(1.0) * T.Cast(\"float32\", tx))";
   EXPECT_THAT(printed(body, "sm_89", "float8_e4m3fn"), HasSubstr("cvt.rn.satfinite.e4m3x2.f32"));
