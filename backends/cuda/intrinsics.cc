@@ -233,6 +233,11 @@ bool has_type(ir::DataType t) {
   return t.is_floating() || t.is_bool() || t.code == ir::TypeCode::kHandle;
 }
 
+bool is_reserved_to_cuda(std::string_view name) {
+  bool api = name.size() > 4 && name.starts_with("cuda") && name[4] >= 'A' && name[4] <= 'Z';  // cudaEvent_t, cudaErrorAssert
+  return api || name.starts_with("CU") || name.starts_with("NV_");
+}
+
 const std::set<std::string, std::less<>>& reserved_names() {
   static const std::set<std::string, std::less<>> all = [] {
     std::set<std::string, std::less<>> names;
@@ -252,7 +257,9 @@ const std::set<std::string, std::less<>>& reserved_names() {
         "sincos sincosf sincospi sinpi sinpif cospi cospif tanpi cyl_bessel_i0 cyl_bessel_i1 j0 j1 jn y0 y1 yn j0f j1f y0f y1f erfinv "
         "erfcinv erfcx normcdf normcdfinv rcbrt nearbyintf lrint lrintf llrint llrintf lround lroundf llround llroundf remquo remquof "
         "atomicAdd atomicSub atomicExch atomicMin atomicMax atomicInc atomicDec atomicCAS atomicAnd atomicOr atomicXor exit abort "
-        "saturate dynamic_shared block "
+        "cyl_bessel_i0f cyl_bessel_i1f erfcinvf erfcxf erfinvf fdivide fdividef jnf ynf norm3d norm3df norm4d norm4df normcdff normcdfinvf "
+        "rcbrtf rhypotf rnormf rnorm3d rnorm3df rnorm4d rnorm4df sincospif libraryPropertyType MAJOR_VERSION MINOR_VERSION PATCH_LEVEL "
+        "va_list va_start va_end va_arg va_copy saturate dynamic_shared block "
         // macros that headers define
         "NULL INFINITY NAN HUGE_VAL HUGE_VALF EOF BUFSIZ RAND_MAX EXIT_SUCCESS EXIT_FAILURE CHAR_BIT CHAR_MAX CHAR_MIN SCHAR_MAX SCHAR_MIN "
         "UCHAR_MAX SHRT_MAX SHRT_MIN USHRT_MAX INT_MAX INT_MIN UINT_MAX LONG_MAX LONG_MIN ULONG_MAX LLONG_MAX LLONG_MIN ULLONG_MAX FLT_MAX "

@@ -51,5 +51,7 @@ bool has_type(ir::DataType t);
 
 // Names that no variable or function of the printed text may take.
 const std::set<std::string, std::less<>>& reserved_names();
+// Whether NVRTC's own declarations may have a global name: those of the runtime's API begin alike.
+bool is_reserved_to_cuda(std::string_view name);
 
 }  // namespace kiln::cuda

@@ -109,7 +109,9 @@ class ModulePrinter {
   }
 
  private:
-  static bool is_free(std::string_view name) { return !emit::is_reserved_to_compiler(name) && !reserved_names().contains(name); }
+  static bool is_free(std::string_view name) {
+    return !emit::is_reserved_to_compiler(name) && !is_reserved_to_cuda(name) && !reserved_names().contains(name);
+  }
 
   void name_functions() {
     symbols_ = emit::symbols(functions_, is_free);

@@ -102,6 +102,9 @@ void math(Report& report, const Call* c, const emit::MathFunction& f, size_t fir
                                      std::to_string(c->args.size() - std::min(first, c->args.size())));
   }
   DataType t = c->args[first]->dtype;
+  for (size_t i = first; i < c->args.size(); ++i) {
+    if (c->args[i]->dtype.is_handle()) return report.unsupported(c);
+  }
   if (!t.is_floating() && !(takes_integers(f) && t.is_integer())) report.unsupported(c);
   if (f.name == "nextafter" && t.bits < 32) report.unsupported(c);  // the next float32 is not the next float16
 }

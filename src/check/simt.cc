@@ -172,6 +172,25 @@ bool simt_operator(Report& report, const Call* c) {
   return good.has_value();
 }
 
+namespace {
+
+// Elements of small formats are bits in memory: __ldg and its kin take and give those of one format.
+void memory_access(Report& report, const Call* c, const std::string& name) {
+  if (!c->args[1]->dtype.is_handle()) {
+    return report.fault(c->span, "'" + name + "' takes an address, got dtype " + to_string(c->args[1]->dtype), "use T.address_of");
+  }
+  const Load* place = addressed_element(c->args[1]);
+  auto* pointer = c->args[1]->as<Var>();
+  DataType t = place ? place->buffer->dtype.element() : pointer && pointer->pointer ? pointer->pointer->element.element() : kVoid;
+  DataType value = c->args.size() > 2 ? c->args[2]->dtype : c->dtype;
+  auto small = [](DataType x) { return x.is_floating() && x.bits <= 16; };
+  if (t == value || (!small(t) && !small(value))) return;
+  report.fault(c->span, "'" + name + "' accesses elements of dtype '" + to_string(t) + "' as '" + to_string(value) + "'",
+               "cast the value, not the element");
+}
+
+}  // namespace
+
 bool simt_function(Report& report, const Call* c, const std::string& name) {
   size_t given = c->args.size();
   if (auto* f = named_math_function(name)) return math(report, c, *f, 1), true;
@@ -183,6 +202,8 @@ bool simt_function(Report& report, const Call* c, const std::string& name) {
       if (!name.ends_with("f") || c->args[i]->dtype.is_floating()) continue;
       report.fault(c->span, report.codegen + " has no '" + name + "' on dtype " + to_string(c->args[i]->dtype));
     }
+    bool memory = name.starts_with("__ld") || name.starts_with("__st");
+    if (memory && !report.failed()) memory_access(report, c, name);
     return true;
   }
   bool message = given >= 2 && c->args[1]->as<StringImm>(), value = !c->args.back()->dtype.is_handle();

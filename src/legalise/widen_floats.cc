@@ -1,4 +1,7 @@
+#include <algorithm>
+
 #include "base/small_float.h"
+#include "intrinsics/functions.h"
 #include "legalise/legalise.h"
 #include "legalise/rewrite.h"
 
@@ -41,16 +44,16 @@ class Widener : public Rewriter {
     return true;
   }
   // Calls that compute: those that pass a value on, or its bits, keep the format.
-  static bool is_math(const Call* c) {
+  bool is_math(const Call* c) const {
     switch (c->op) {
       case Op::kUnknown:
       case Op::kFunction:
       case Op::tirx_if_then_else:
       case Op::tirx_reinterpret:
       case Op::tirx_address_of:
-      case Op::tirx_call_extern:
       case Op::tirx_likely: return false;
-      case Op::tirx_call_pure_extern: return true;
+      case Op::tirx_call_extern:
+      case Op::tirx_call_pure_extern: return is_math_function(c);
       default: break;
     }
     // Math operators that are not marked pure in the operator table take values too; those that take addresses or text do not.
@@ -58,6 +61,16 @@ class Widener : public Rewriter {
       if (a->dtype.is_handle() && a->kind != ExprKind::kStringImm) return false;
     }
     return op_info(c->op).effect != Effect::kControl;
+  }
+  // A function known by its name takes values, unless it reads or writes memory. Of those that a module defines, only the pure ones
+  // compute.
+  bool is_math_function(const Call* c) const {
+    auto* name = c->args.empty() ? nullptr : c->args[0]->as<StringImm>();
+    if (!name) return false;
+    bool known = emit::math_function(name->value);
+    if (features_.thread_blocks) known |= intrinsics::named_math_function(name->value) || intrinsics::builtin_function(name->value) >= 0;
+    if (!known) return c->op == Op::tirx_call_pure_extern;
+    return std::none_of(c->args.begin() + 1, c->args.end(), [](const Expr* a) { return a->dtype.is_handle(); });
   }
   static DataType wide_type(DataType t) { return kFloat32.with_lanes(t.lanes); }
   const Expr* widen(const Expr* e) {

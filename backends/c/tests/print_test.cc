@@ -62,6 +62,15 @@ TEST(CPrint, LiteralsHaveTheirTypeWhereNoOtherOperandGivesIt) {
               HasSubstr("printf(\"%lld %d\", 5LL, A[0]);"));
 }
 
+TEST(CPrint, FunctionsKnownByNameTakeSmallFloatsInFloat32) {
+  for (std::string form : {"T.call_extern(", "T.call_pure_extern("}) {
+    EXPECT_THAT(printed("A_1[0] = " + form + "\"float16\", \"expf\", A_1[1])", "float16"),
+                HasSubstr("A[0] = f32_to_f16(expf(f16_to_f32(A[1])));"));
+    EXPECT_THAT(printed("A_1[0] = " + form + "\"bfloat16\", \"powf\", A_1[1], A_1[2])", "bfloat16"),
+                HasSubstr("A[0] = f32_to_bf16(powf(bf16_to_f32(A[1]), bf16_to_f32(A[2])));"));
+  }
+}
+
 TEST(CPrint, TruthOfEveryLane) {
   EXPECT_THAT(printed("A_1[0:4] = T.Cast(\"float32x4\", T.isnan(A_1[4:8]))"), HasSubstr("= (float)(isnan(A[4 + e]) != 0);"));
 }

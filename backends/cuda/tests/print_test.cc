@@ -130,6 +130,53 @@ TEST(CudaPrint, PowersOfIntegersHaveABoundedExponent) {
   EXPECT_THAT(printed(power + "1024)"), HasSubstr("pow_of_int<1024>(A[0])"));
 }
 
+TEST(CudaPrint, FunctionsKnownByNameTakeSmallFloatsInFloat32) {
+  struct Row {
+    std::string dtype, call, expected;
+  };
+  const Row rows[] = {
+      {"float16", "\"float16\", \"hexp\", A_1[tx]", "= f32_to_f16(expf(f16_to_f32(A[tx])));"},
+      {"float16", "\"float16\", \"__expf\", A_1[tx]", "= f32_to_f16(__expf(f16_to_f32(A[tx])));"},
+      {"float16", "\"float16\", \"powf\", T.float32(2), A_1[tx]", "= f32_to_f16(powf(2.0f, f16_to_f32(A[tx])));"},
+      {"float16", "\"float16\", \"__hfma\", A_1[0], A_1[1], A_1[2]", "fmaf(f16_to_f32(A[0]), f16_to_f32(A[1]), f16_to_f32(A[2]))"},
+      {"float16", "\"float16\", \"__saturatef\", A_1[tx]", "= f32_to_f16(__saturatef(f16_to_f32(A[tx])));"},
+      {"float16", "\"float16\", \"__sinf\", T.float16(1.5)", "= f32_to_f16(__sinf(1.5f));"},
+      {"bfloat16", "\"bfloat16\", \"__hmax\", A_1[0], A_1[1]", "= f32_to_bf16(fmaxf(bf16_to_f32(A[0]), bf16_to_f32(A[1])));"},
+      {"float8_e4m3fn", "\"float8_e4m3fn\", \"expf\", A_1[tx]", "= f32_to_f8_e4m3(expf(f8_e4m3_to_f32(A[tx])));"},
+      {"float16", "\"float16\", \"__ldg\", T.address_of(A_1[tx])", "= __ldg(&A[tx]);"}};
+  for (const Row& row : rows) {
+    for (const char* form : {"T.call_extern(", "T.call_pure_extern("}) {
+      EXPECT_THAT(printed("A_1[tx] = " + (form + row.call) + ")", "sm_90a", row.dtype), HasSubstr(row.expected)) << form << row.call;
+    }
+  }
+  EXPECT_THAT(printed("m[tx] = T.Cast(\"uint64\", T.call_extern(\"int32\", \"__float_as_int\", A_1[tx]))", "sm_90a", "float16"),
+              HasSubstr("__float_as_int(f16_to_f32(A[tx]))"));
+}
+
+TEST(CudaPrint, FunctionsThatReadMemoryTakeItsFormat) {
+  EXPECT_THAT(refusal("m[0] = T.Cast(\"uint64\", T.call_extern(\"float32\", \"__ldg\", T.address_of(A_1[tx])))", "sm_80", "float16"),
+              HasSubstr("'__ldg' accesses elements of dtype 'float16' as 'float32'"));
+  EXPECT_THAT(refusal("T.evaluate(T.call_extern(\"void\", \"__stcg\", T.address_of(A_1[tx]), T.float16(1)))", "sm_80"),
+              HasSubstr("'__stcg' accesses elements of dtype 'float32' as 'float16'"));
+  EXPECT_THAT(refusal("A_1[tx] = T.call_extern(\"float32\", \"__ldg\", A_1[tx])", "sm_80"),
+              HasSubstr("'__ldg' takes an address, got dtype float32"));
+  EXPECT_THAT(refusal("A_1[tx] = T.call_extern(\"float32\", \"powf\", A_1[tx], T.address_of(A_1[tx]))", "sm_80"),
+              HasSubstr("no operator 'tirx.call_extern'"));
+}
+
+TEST(CudaPrint, KernelsDoNotTakeNamesOfTheRuntime) {
+  for (std::string name : {"va_list", "va_start", "norm3df", "cudaEvent_t", "cudaErrorAssert", "CUDA_C_16F"}) {
+    std::string text = kernel("A_1[tx] = T.float32(0.0)", "float32");
+    text.replace(text.find("\"k\""), 3, '"' + name + '"');
+    auto source = print_source(**parse_module(text, "k.py"), *arch_of(*Target::parse("cuda -arch=sm_80")));
+    ASSERT_TRUE(source.ok()) << source.error().to_string();
+    bool api = name[0] == 'c' || name[0] == 'C';  // a suffix would leave how it begins
+    EXPECT_THAT(source->text, HasSubstr(api ? " kernel_" + name + "(float*" : " " + name + "_kernel(float*"));
+    auto ptx = artifacts_of(*source, *arch_of(*Target::parse("cuda -arch=sm_80"))).at("ptx")();
+    EXPECT_TRUE(ptx.ok()) << name << ": " << ptx.error().to_string();
+  }
+}
+
 TEST(CudaPrint, ConversionsOfFloat8AreTheHardwaresWhereItHasThem) {
   std::string body = "A_1[tx] = T.Cast(\"float8_e4m3fn\", T.float32(1.0) * T.Cast(\"float32\", tx))";
   EXPECT_THAT(printed(body, "sm_89", "float8_e4m3fn"), HasSubstr("cvt.rn.satfinite.e4m3x2.f32"));
