@@ -25,8 +25,8 @@ struct Arch {
   std::string tail() const { return std::to_string(number) + (suffix ? std::string(1, suffix) : std::string()); }
 };
 
-// The target's attribute "arch" ("sm_80", "sm_90a", "sm_100f"); absent: sm_75, which every CUDA 13 toolkit compiles for. Less than sm_75 is
-// an error of code kUnsupported, other text one of code kInvalidArgument.
+// The target's attribute "arch" ("sm_80", "sm_90a", "sm_100f"); absent: sm_75, which every CUDA 13 toolkit compiles for. A number out
+// of sm_75 to sm_121, or a suffix that it has not, is an error of code kUnsupported, other text one of code kInvalidArgument.
 Result<Arch> arch_of(const Target& target);
 // The same from a text; `attribute` names it in errors.
 Result<Arch> parse_arch(const std::string& text, std::string_view attribute);

@@ -1,5 +1,9 @@
 #include "backends/cuda/check.h"
 
+#include <algorithm>
+
+#include "backends/cuda/check_launch.h"
+#include "backends/cuda/dialect.h"
 #include "backends/cuda/generated.h"
 #include "backends/cuda/intrinsics.h"
 #include "check/operators.h"
@@ -28,6 +32,8 @@ class Checker {
       report_.in(f);
       f = lower_fragments(arena_, f);
       for (const Var* p : f->params) type(p->dtype, p->span, "parameter '" + std::string(p->name) + "'");
+      check_launch(report_, f, arch_);
+      kiln::check::loop_exits(report_, f);
       report_.walk(
           f, [&](const Stmt* s) { stmt(s); }, [&](const Expr* e) { expr(e); });
     }
@@ -57,17 +63,79 @@ class Checker {
       kiln::check::simt_allocation(report_, a, dynamic_);
     }
     if (auto* st = s->as<Store>()) storage(st->buffer, s->span);
+    if (auto* e = s->as<Evaluate>()) statement_ = e->value;
     if (auto* t = s->as<ThreadExtent>()) kiln::check::simt_thread_index(report_, t->tag, s->span);
     auto* f = s->as<For>();
     if (f && f->for_kind == ForKind::kThreadBinding) kiln::check::simt_thread_index(report_, f->thread_tag, s->span);
+    if (f) unroll_factor(f);
     if (auto* a = s->as<Attr>(); a && a->key == "threadblock_swizzle_pattern") kiln::check::simt_swizzle(report_, a);
+  }
+
+  // The number of the loop's annotation, as before_loop prints it.
+  void unroll_factor(const For* f) {
+    const Value* v = f->annotations ? f->annotations->find("pragma_unroll_factor") : nullptr;
+    if (!v) return;
+    auto* constant = v->kind == Value::Kind::kExpr ? v->expr->as<IntImm>() : nullptr;
+    bool known = constant || v->kind == Value::Kind::kInt;
+    int64_t n = constant ? constant->value : v->integer;
+    if (known && n >= 1 && n <= kMostUnrolled) return;
+    report_.fault(f->span, "annotation pragma_unroll_factor expects a constant of 1 to " + std::to_string(kMostUnrolled) + ", got " +
+                               (known ? std::to_string(n) : "no integer"));
   }
 
   void expr(const Expr* e) {
     auto* c = e->as<Call>();
     type(e->dtype, e->span, c ? "operator '" + std::string(c->name) + "'" : "an expression");
     if (auto* l = e->as<Load>()) storage(l->buffer, e->span);
-    if (c) call(c);
+    if (!c) return;
+    call(c);
+    if (c != statement_ && !report_.failed() && gives_nothing(c)) {
+      bool external = c->op == Op::tirx_call_extern || c->op == Op::tirx_call_pure_extern;
+      report_.fault(c->span, "'" + std::string(external ? text_arg(c, 0) : c->name) + "' gives no value, and is used as one",
+                    "make it a statement, as in T.evaluate(...)");
+    }
+  }
+
+  // Whether what the call is printed as returns nothing: its helper is void, or it is a statement.
+  bool gives_nothing(const Call* c) {
+    switch (c->op) {
+      case Op::tirx_call_extern:
+      case Op::tirx_call_pure_extern: return is_void_function(text_arg(c, 0));
+      case Op::tirx_tvm_storage_sync:
+      case Op::tl_sync_warp:
+      case Op::tl_loop_break:
+      case Op::tirx_break_loop:
+      case Op::tirx_continue_loop:
+      case Op::tirx_thread_return:
+      case Op::tirx_ret:
+      case Op::tl_set_max_nreg:
+      case Op::tl_ptx_cp_async:
+      case Op::tirx_ptx_cp_async:
+      case Op::tirx_s_tir__cp_async_raw:
+      case Op::tl_initialize_tcgen05_descriptor:
+      case Op::tl_initialize_wgmma_descriptor:
+      case Op::tl_rng_init:
+      case Op::tl_warpgroup_fence_operand: return true;
+      default: break;
+    }
+    auto is_void = [](std::string_view text, std::string_view name) { return text.find("void " + std::string(name) + "(") != text.npos; };
+    if (generator_of(c)) {
+      Result<Generated> g = generate(arch_, c);
+      return g && is_void(g->text, g->name);
+    }
+    const HelperCall* h = helper_call(c->op);
+    return h && std::any_of(helpers().begin(), helpers().end(), [&](const Helper& one) { return is_void(one.text, h->function); });
+  }
+
+  // Barriers 0 to 15, of whole warps (PTX ISA 9.0, 9.7.13.1), as far as they are constant: `first` is the argument with the barrier.
+  void named_barrier(const Call* c, size_t first) {
+    auto *id = c->args[first]->as<IntImm>(), *threads = c->args[first + 1]->as<IntImm>();
+    std::string name = "'" + std::string(c->name) + "'";
+    if (id && (id->value < 0 || id->value > 15)) {
+      return report_.fault(c->span, name + " is of barrier " + std::to_string(id->value) + ", expected 0 to 15");
+    }
+    if (!threads || (threads->value >= 32 && threads->value <= 1024 && threads->value % 32 == 0)) return;
+    report_.fault(c->span, name + " is for " + std::to_string(threads->value) + " threads, expected a multiple of 32 up to 1024");
   }
 
   void external(const Call* c) {
@@ -109,6 +177,7 @@ class Checker {
     }
     bool elect = c->op == Op::tl_tl_shuffle_elect && (c->args.size() != 1 || int_arg(c, 0) < 0 || int_arg(c, 0) % 32);
     if (elect) report_.unsupported(c);
+    if (c->op == Op::tl_named_barrier_arrive && !report_.failed()) named_barrier(c, 0);
   }
 
   void not_generated(const Call* c, const Error& e) {
@@ -139,6 +208,9 @@ class Checker {
         return;
       case Op::tl_initialize_wgmma_descriptor:
         if (!arch_.has_wgmma()) report_.unsupported(c, "it needs sm_90a");
+        return;
+      case Op::tirx_tvm_storage_sync:
+        if (text_arg(c, 0) != "warp" && c->args.size() == 3 && !c->args[1]->dtype.is_bool()) named_barrier(c, 1);
         return;
       default: return;
     }
@@ -186,6 +258,7 @@ class Checker {
   const Arch& arch_;
   Arena arena_;
   const bool has_source_;
+  const Expr* statement_ = nullptr;  // the value of the statement that is looked at, where that is nothing but a value
   int dynamic_ = 0;
   bool seeded_ = false;  // a generator of random numbers is there
 };

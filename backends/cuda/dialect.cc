@@ -65,7 +65,10 @@ void before_loop(CFamily& p, const For& f) {
     return p.out.line("#pragma unroll " + std::to_string(factor->expr->as<IntImm>()->value));
   }
   if (factor && factor->kind == Value::Kind::kInt) return p.out.line("#pragma unroll " + std::to_string(factor->integer));
-  if (f.for_kind == ForKind::kUnrolled || f.for_kind == ForKind::kVectorized) p.out.line("#pragma unroll");
+  auto* extent = f.extent->as<IntImm>();
+  bool long_loop = extent && extent->value > kMostUnrolled;  // as often as the compiler finds right
+  bool unrolled = f.for_kind == ForKind::kUnrolled || f.for_kind == ForKind::kVectorized;
+  if (unrolled && !long_loop) p.out.line("#pragma unroll");
 }
 
 // One copy of `bytes` bytes for each part of a vector.

@@ -11,6 +11,9 @@ namespace kiln::cuda {
 
 extern const emit::Dialect dialect;
 
+// Iterations that a loop is unrolled to at most: beyond, NVRTC takes minutes, and the printed loop says nothing of unrolling.
+constexpr int64_t kMostUnrolled = 1024;
+
 // The walker with what calls need to know.
 struct CudaPrinter : emit::CFamily {
   CudaPrinter(emit::Writer& out, const std::set<std::string, std::less<>>& reserved, const Arch& arch,

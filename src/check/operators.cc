@@ -1,5 +1,7 @@
 #include "check/operators.h"
 
+#include <set>
+
 #include "intrinsics/arguments.h"
 
 namespace kiln::check {
@@ -94,6 +96,26 @@ bool common_operator(Report& report, const Call* c) {
   if (c->op == Op::tirx_reinterpret) reinterpret(report, c);
   if (!*good) report.unsupported(c);
   return true;
+}
+
+void loop_exits(Report& report, const Function* f) {
+  std::set<const Stmt*> inside;
+  auto each = [&](const Stmt* s) {
+    auto* loop = s->as<For>();
+    auto* endless = s->as<While>();
+    const Stmt* body = loop && loop->for_kind != ForKind::kThreadBinding ? loop->body : endless ? endless->body : nullptr;
+    if (body && !inside.contains(body))
+      visit(
+          body, [&](const Stmt* t) { inside.insert(t); }, [](const Expr*) {});
+    auto* e = s->as<Evaluate>();
+    auto* c = e ? e->value->as<Call>() : nullptr;
+    bool leaves = c && (c->op == Op::tl_loop_break || c->op == Op::tirx_break_loop || c->op == Op::tirx_continue_loop);
+    leaves |= s->kind == StmtKind::kBreak || s->kind == StmtKind::kContinue;
+    if (!leaves || inside.contains(s)) return;
+    std::string name = c ? std::string(c->name) : s->kind == StmtKind::kBreak ? "break" : "continue";
+    report.fault(s->span, "'" + name + "' is outside a loop");
+  };
+  report.walk(f, each, [](const Expr*) {});
 }
 
 void math(Report& report, const Call* c, const emit::MathFunction& f, size_t first) {

@@ -10,6 +10,9 @@ namespace kiln::check {
 // pairs, calls of functions of the module. What is wrong with it is reported. Math functions are not among them.
 bool common_operator(Report& report, const ir::Call* c);
 
+// Reports a break or continue that is in no loop.
+void loop_exits(Report& report, const ir::Function* f);
+
 // A math function whose arguments begin at `first`.
 void math(Report& report, const ir::Call* c, const emit::MathFunction& f, size_t first);
 

@@ -1,14 +1,16 @@
 #include "check/report.h"
 
+#include "base/one_line.h"
+
 namespace kiln::check {
 
 using namespace ir;
 
-void Report::fault(SpanId span, std::string message, std::string hint) {
+void Report::fault(SpanId span, const std::string& message, const std::string& hint) {
   if (error_) return;
   std::string place = module.place(span ? span : stmt_span_);
   if (place.empty() && function_) place = std::string(function_->name);
-  error_ = Error{Code::kUnsupported, std::move(message), std::move(place), std::move(hint)};
+  error_ = Error{Code::kUnsupported, one_line(message), one_line(place), one_line(hint)};
 }
 
 void Report::unsupported(const Call* c, const std::string& hint) {

@@ -36,7 +36,8 @@ class Report {
   void in(const ir::Function* f) { function_ = f; }
 
   // Keeps an error of code kUnsupported, if it is the first. Its place is that of `span`, else of the statement, else the function's name.
-  void fault(ir::SpanId span, std::string message, std::string hint = "");
+  // Names in the message may be any bytes: what would break its line is escaped.
+  void fault(ir::SpanId span, const std::string& message, const std::string& hint = "");
   // The codegen has no such operator on these arguments.
   void unsupported(const ir::Call* c, const std::string& hint = "");
   bool failed() const { return error_.has_value(); }

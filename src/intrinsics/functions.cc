@@ -250,6 +250,14 @@ const MathFunction* named_math_function(std::string_view name) {
                                                        : nullptr;
 }
 
+bool is_void_function(std::string_view name) {
+  for (std::string_view known : {"__syncthreads", "__threadfence", "__threadfence_block", "__threadfence_system", "__nanosleep", "__trap",
+                                 "__brkpt", "__stwb", "__stcg", "__stcs", "__stwt", "debug_print_var", "debug_print_buffer_value"}) {
+    if (name == known) return true;
+  }
+  return false;
+}
+
 int builtin_function(std::string_view name) {
   for (const Builtin& b : kBuiltins) {
     if (b.name == name) return b.args;

@@ -14,6 +14,8 @@ namespace kiln::intrinsics {
 const emit::MathFunction* named_math_function(std::string_view extern_name);
 // Number of arguments of a built-in function that is called by its own name ("__expf"), or -1.
 int builtin_function(std::string_view name);
+// Whether it is one that gives no value ("__syncthreads").
+bool is_void_function(std::string_view name);
 
 // The function that an operator of the tl.ieee family stands for ("__fadd_rz"), or empty.
 std::string ieee_function(const ir::Call* c);

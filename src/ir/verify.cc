@@ -4,13 +4,14 @@
 #include <unordered_set>
 #include <utility>
 
+#include "base/one_line.h"
 #include "ir/rewriter.h"
 
 namespace kiln::ir {
 
 namespace {
 
-std::string quoted(std::string_view name) { return "'" + std::string(name.substr(0, 200)) + "'"; }
+std::string quoted(std::string_view name) { return "'" + one_line(name.substr(0, 200)) + "'"; }
 
 class Verifier {
  public:

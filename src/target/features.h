@@ -22,7 +22,10 @@ struct Features {
 // Launch limits; 0 means no limit. Bytes, threads.
 struct Limits {
   int64_t max_threads_per_block = 0;
-  int64_t max_shared_bytes = 0;
+  int64_t max_block_x = 0, max_block_y = 0, max_block_z = 0;
+  int64_t max_shared_bytes = 0;         // of a block, dynamic
+  int64_t max_static_shared_bytes = 0;  // of a kernel, declared in its text
+  int64_t max_local_bytes = 0;          // of a thread
   int64_t max_grid_x = 0, max_grid_y = 0, max_grid_z = 0;
 };
 
