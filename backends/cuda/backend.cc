@@ -70,7 +70,7 @@ registry::Probe probe_of(const char* name, const Result<Compiler>& compiler) {
 }
 
 std::vector<registry::Probe> probe() {
-  std::vector<registry::Probe> probes = {probe_of("NVRTC", nvrtc()), probe_of("nvcc, where NVRTC is not", nvcc())};
+  std::vector<registry::Probe> probes = {probe_of("NVRTC", nvrtc()), probe_of("nvcc (used where NVRTC is not found)", nvcc())};
   Result<std::string> driver = describe_driver();
   probes.push_back({"CUDA driver", driver.ok(), driver ? *driver : driver.error().message, driver ? "" : driver.error().hint});
   auto devices = device_api().list();

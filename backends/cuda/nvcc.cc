@@ -42,7 +42,11 @@ Result<Compiler> describe() {
   // "... \nCuda compilation tools, release 13.0, V13.0.88\nBuild ..."
   size_t at = run->output.find(", V");
   std::string version = at == std::string::npos ? run->output : run->output.substr(at + 3, run->output.find('\n', at) - at - 3);
-  return Compiler{"nvcc", *path, "nvcc " + version, {}, compile};
+  version = "nvcc " + version;
+  for (const char* variable : {"NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS"}) {  // nvcc reads them, so they are part of what it is
+    if (const char* flags = std::getenv(variable); flags && *flags) version += std::string(" with ") + variable + "=" + flags;
+  }
+  return Compiler{"nvcc", *path, version, {}, compile};
 }
 
 }  // namespace
@@ -60,7 +64,7 @@ Result<Compiler> chosen_compiler() {
   if (!asked.empty()) {
     return Error{Code::kInvalidArgument, "KILN_CUDA_COMPILER is '" + asked + "', expected nvrtc or nvcc", "", ""};
   }
-  if (nvrtc().ok()) return nvrtc();
+  if (nvrtc().ok() || std::getenv("KILN_NVRTC")) return nvrtc();  // no other in place of one that was named
   if (nvcc().ok()) return nvcc();
   Error error = nvrtc().error();
   error.message += "; " + nvcc().error().message;

@@ -27,7 +27,8 @@ struct Nvrtc {
 constexpr int kCompilationFailed = 6;  // NVRTC_ERROR_COMPILATION
 
 Result<Nvrtc> load_nvrtc() {
-  auto library = load_library({{"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"}, "KILN_NVRTC", "NVRTC", "nvidia-cuda-nvrtc"});
+  auto library = load_library(
+      {{"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"}, "KILN_NVRTC", "NVRTC", "nvidia-cuda-nvrtc", "nvrtcGetSupportedArchs"});
   if (!library) return library.error();
   const LoadedLibrary& l = *library;
   Nvrtc n{};
@@ -107,8 +108,8 @@ struct NvFatbin {
 };
 
 Result<NvFatbin> load_fatbin() {
-  auto library =
-      load_library({{"libnvfatbin.so.13", "libnvfatbin.so.12", "libnvfatbin.so"}, "KILN_NVFATBIN", "nvFatbin", "nvidia-nvfatbin"});
+  auto library = load_library(
+      {{"libnvfatbin.so.13", "libnvfatbin.so.12", "libnvfatbin.so"}, "KILN_NVFATBIN", "nvFatbin", "nvidia-nvfatbin", "nvFatbinCreate"});
   if (!library) return library.error();
   const LoadedLibrary& l = *library;
   NvFatbin f{};

@@ -1,9 +1,11 @@
 #include "backends/cuda/toolkit.h"
 
 #include <dlfcn.h>
+#include <link.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 
 #include "base/process.h"
@@ -26,7 +28,7 @@ void add_children(const fs::path& folder, std::string_view prefix, const std::ve
   for (const auto& entry : fs::directory_iterator(folder, ignored)) {
     if (entry.path().filename().string().starts_with(prefix)) found.push_back(entry.path().string());
   }
-  std::sort(found.rbegin(), found.rend());
+  std::sort(found.begin(), found.end(), [](const std::string& a, const std::string& b) { return strverscmp(a.c_str(), b.c_str()) > 0; });
   for (const std::string& f : found) {
     for (const std::string& b : below) out.push_back(f + b);
   }
@@ -69,6 +71,8 @@ std::vector<std::string> library_folders() {
   for (const std::string& r : given_roots()) out.insert(out.end(), {r + "/lib64", r + "/lib", r + "/targets/x86_64-linux/lib"});
   for (const std::string& r : wheel_roots()) out.push_back(r + "/lib");
   for (const std::string& r : usual_roots()) out.insert(out.end(), {r + "/lib64", r + "/lib"});
+  auto seen_before = [&](auto it) { return std::find(out.begin(), it, *it) != it; };
+  for (auto it = out.begin(); it != out.end();) it = seen_before(it) ? out.erase(it) : it + 1;
   return out;
 }
 
@@ -79,10 +83,9 @@ std::string joined(const std::vector<std::string>& words) {
 }
 
 // The file that a loaded library is mapped from, where the loader found it by name alone.
-std::string mapped_path(void* handle, const char* symbol, const std::string& asked) {
-  Dl_info info;
-  void* address = dlsym(handle, symbol);
-  return address && dladdr(address, &info) && info.dli_fname ? info.dli_fname : asked;
+std::string mapped_path(void* handle, const std::string& asked) {
+  link_map* map = nullptr;
+  return dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map && map->l_name && *map->l_name ? map->l_name : asked;
 }
 
 }  // namespace
@@ -101,19 +104,27 @@ Result<LoadedLibrary> load_library(const LibraryName& name) {
     }
     candidates.insert(candidates.end(), name.files.begin(), name.files.end());
   }
+  std::string unfit;  // the first file that is there and does not do
   for (const std::string& path : candidates) {
     std::error_code ignored;
-    if (path.find('/') != std::string::npos && !fs::exists(path, ignored)) continue;
+    bool is_path = path.find('/') != std::string::npos;
+    if (is_path && !fs::exists(path, ignored)) continue;
     void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (!handle) continue;
-    LoadedLibrary out{handle, path.find('/') == std::string::npos ? mapped_path(handle, "_init", path) : path, 0};
-    auto size = fs::file_size(out.path, ignored);
-    if (!ignored) out.bytes = size;
-    return out;
+    if (handle && dlsym(handle, name.function)) {
+      LoadedLibrary out{handle, is_path ? path : mapped_path(handle, path), 0};
+      auto size = fs::file_size(out.path, ignored);
+      if (!ignored) out.bytes = size;
+      return out;
+    }
+    const char* reason = handle ? nullptr : dlerror();
+    if (!is_path || !unfit.empty()) continue;
+    unfit = handle ? path + " lacks " + name.function + ", it is too old or another library" : std::string(reason ? reason : path);
   }
+  std::string hint = std::string("install the CUDA toolkit or the wheel ") + name.package +
+                     " (and activate its environment), or set CUDA_HOME or " + name.variable;
   std::string looked = given.empty() ? joined(folders) + " and the loader's folders" : std::string(name.variable) + " (" + given + ")";
-  return Error{Code::kToolchain, std::string(name.name) + " is not found; looked in " + looked, "",
-               std::string("install the CUDA toolkit or the wheel ") + name.package + ", or set CUDA_HOME or " + name.variable};
+  std::string what = std::string(name.name) + (unfit.empty() ? " is not found" : " cannot be used: " + unfit);
+  return Error{Code::kToolchain, what + "; looked in " + looked, "", std::move(hint)};
 }
 
 std::string include_folder(const std::string& path) {

@@ -8,13 +8,14 @@
 
 namespace kiln::cuda {
 
-// One of NVIDIA's libraries: its file names, newest first, the environment variable that may hold its path, what people call it, and the
-// PyPI package that brings it.
+// One of NVIDIA's libraries: its file names, newest first, the environment variable that may hold its path, what people call it, the PyPI
+// package that brings it, and a function without which it is too old.
 struct LibraryName {
   std::vector<const char*> files;
   const char* variable;
   const char* name;
   const char* package;
+  const char* function;
 };
 
 struct LoadedLibrary {
@@ -24,8 +25,8 @@ struct LoadedLibrary {
 };
 
 // Looks at the path in the environment variable (that alone when it is set), then in CUDA_HOME, CUDA_PATH, the PyPI wheels in VIRTUAL_ENV
-// or beside this library, /usr/local/cuda*, /opt/cuda and the loader's folders. Not found: an error of code kToolchain that names all of
-// them.
+// or beside this library, /usr/local/cuda*, /opt/cuda and the loader's folders, and takes the first that loads and has the function. None:
+// an error of code kToolchain that names all places, or the file that is there and why it does not do.
 Result<LoadedLibrary> load_library(const LibraryName& name);
 
 // The function `symbol` of a library; false when it has none.

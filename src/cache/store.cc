@@ -183,7 +183,9 @@ Result<std::vector<Store::Item>> Store::list() const {
   return items;
 }
 
-bool Store::remove(const std::string& name) const { return unlinkat(folder_.fd(), name.c_str(), 0) == 0; }
+bool Store::remove(const std::string& name) const {
+  return unlinkat(folder_.fd(), name.c_str(), 0) == 0 || (errno == EISDIR && unlinkat(folder_.fd(), name.c_str(), AT_REMOVEDIR) == 0);
+}
 
 Result<Usage> Store::usage() const {
   auto items = list();

@@ -1,4 +1,5 @@
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cctype>
 #include <cerrno>
 #include <cstdio>
@@ -61,8 +62,9 @@ void add_run(CLI::App& app, RunArgs& a) {
       ->envname("KILN_REPEAT");
   c->add_option("--jobs", a.jobs, "cases at a time (default: the number of cores)")->check(CLI::Range(1, 1024))->envname("KILN_JOBS");
   c->footer(
-      "Examples:\n  kiln run tests/corpus/corpus/c/gemm_cpu_256\n  kiln run tests/corpus --json\n  kiln run gemm --repeat 20\n  kiln run "
-      "gemm --device sim --check --schedules 5");
+      "Examples:\n  kiln run tests/corpus/corpus/c/gemm_cpu_256\n  kiln run tests/corpus --json\n  kiln run "
+      "tests/corpus/corpus/c/gemm_cpu_256 --repeat 20\n  kiln run tests/corpus/corpus/cuda_sm90a/gemm_f16_f32 --device sim --check "
+      "--schedules 5");
 }
 
 void add_bench(CLI::App& app, BenchArgs& a) {
@@ -80,7 +82,8 @@ void add_bench(CLI::App& app, BenchArgs& a) {
       "by the "
       "clock, with caches as the launch before left them. GB/s counts each tensor of the launch once, and twice where it is input and "
       "output.\n"
-      "Examples:\n  kiln bench gemm --flops 34359738368\n  kiln bench tests/corpus/corpus/cuda_sm80 --device cuda:1 --repeat 100 --json");
+      "Examples:\n  kiln bench tests/corpus/corpus/c/gemm_cpu_256 --flops 33554432\n  kiln bench tests/corpus/corpus/cuda_sm80 --device "
+      "cuda:1 --repeat 100 --json");
 }
 
 void add_conformance(CLI::App& app, ConformanceArgs& a) {
@@ -108,6 +111,16 @@ int usage(const char* what, int argc, const char* const* argv) {
   if (!message.empty() && !name) message[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(message[0])));
   report({kiln::Code::kInvalidArgument, message, "", "kiln --help and kiln VERB --help show the usage"}, json);
   return 2;
+}
+
+// Says so when the first argument is no verb, and there is one.
+std::string verb_fault(const CLI::App& app, int argc, const char* const* argv) {
+  if (argc < 2 || *argv[1] == '-') return "";
+  std::vector<std::string> verbs;
+  for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; })) verbs.push_back(verb->get_name());
+  if (std::find(verbs.begin(), verbs.end(), argv[1]) != verbs.end()) return "";
+  std::string near = kiln::nearest(argv[1], verbs);
+  return "unknown verb '" + std::string(argv[1]) + "'" + (near.empty() ? "" : " (did you mean '" + near + "'?)");
 }
 
 // Output that could not be written is a failure, even when it is noticed at the end only.
@@ -181,6 +194,7 @@ int kiln::cli::main(int argc, const char* const* argv) {
   for (CLI::App* verb : {print_verb, verify_verb, list_verb, resolve_verb, doctor_verb, new_verb, cache_app})
     verb->add_flag("--json", json, "print JSON")->envname("KILN_JSON");
 
+  if (std::string fault = verb_fault(app, argc, argv); !fault.empty()) return usage(fault.c_str(), argc, argv);
   try {  // CLI11 reports usage by exceptions
     app.parse(argc, argv);
     if (app.get_subcommands().empty() && !cmake_folder) throw CLI::RequiredError("A subcommand");

@@ -1,5 +1,6 @@
 #include "driver/driver.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "ir/verify.h"
@@ -54,6 +55,13 @@ Result<const DeviceCodegen*> choose_device_codegen(const Target& target, const s
     known += (known.empty() ? "" : ", ") + c.name;
   }
   if (!e.load_failures.empty()) return e.load_failures[0];
+  auto there = std::find_if(e.candidates.begin(), e.candidates.end(), [&](const Candidate& c) { return c.name == *name; });
+  if (there != e.candidates.end()) {
+    return Error{Code::kNoCodegen,
+                 "device codegen '" + *name + "' does not serve the target '" + target.to_string() + "'" +
+                     (there->reason.empty() ? "" : ": " + there->reason),
+                 "", "kiln resolve TARGET --explain says which does"};
+  }
   return Error{Code::kNoCodegen, "no device codegen '" + *name + "' for target kind '" + target.kind() + "'", "",
                "available: " + (known.empty() ? "<none>" : known)};
 }
