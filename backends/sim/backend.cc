@@ -41,7 +41,10 @@ bool is_text(const ir::Module& module) { return std::any_of(module.functions.beg
 
 template <Result<Module> (*lower)(const IRModule&, const Target&)>
 Result<Module> checked(const IRModule& module, const Target& target) {
-  if (is_text(module.ir())) return text_codegen().lower(module, target, lower == build);
+  if (is_text(module.ir())) {
+    DeviceCodegen text = text_codegen();
+    return (lower == build ? text.build : text.build_without_compile)(module, target);
+  }
   if (Status s = check_architecture(module.ir(), target); !s) return s.error();
   return lower(module, target);
 }
