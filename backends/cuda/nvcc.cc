@@ -64,7 +64,7 @@ Result<Compiler> chosen_compiler() {
   if (!asked.empty()) {
     return Error{Code::kInvalidArgument, "KILN_CUDA_COMPILER is '" + asked + "', expected nvrtc or nvcc", "", ""};
   }
-  if (nvrtc().ok() || std::getenv("KILN_NVRTC")) return nvrtc();  // no other in place of one that was named
+  if (nvrtc().ok()) return nvrtc();
   if (nvcc().ok()) return nvcc();
   Error error = nvrtc().error();
   error.message += "; " + nvcc().error().message;

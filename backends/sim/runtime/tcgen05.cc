@@ -3,6 +3,7 @@
 
 #include <charconv>
 #include <cstring>
+#include <optional>
 
 #include "backends/sim/matrix/tensor_memory.h"
 #include "backends/sim/runtime/state.h"
@@ -28,8 +29,12 @@ void require_all(sim_warp* w, sim_mask mask, int32_t site, const char* what) {
   cluster_of(w).fail("divergent_barrier", warp_of(w), -1, site,
                      [&] { return std::string(what) + " must be executed by all lanes of a warp"; });
 }
-void require(sim_warp* w, int lane, int32_t site, const Status& s) {
-  if (!s) cluster_of(w).fail("bad_matrix", warp_of(w), lane, site, [&] { return s.error().message; });
+// Fails the warp when `work` gives an error, which it must do without a change and each time. No error may live here when the warp fails:
+// its fiber is abandoned, and nothing on its stack destroyed.
+template <class F>
+void require(sim_warp* w, int lane, int32_t site, F work) {
+  if (Status(work()).ok()) return;
+  cluster_of(w).fail("bad_matrix", warp_of(w), lane, site, [&] { return Status(work()).error().message; });
 }
 
 // The block alone, or those of its pair, the even one first. Empty when there is no pair.
@@ -43,7 +48,8 @@ std::vector<Block*> blocks_of(sim_warp* w, bool pair) {
 }
 std::vector<Block*> require_blocks(sim_warp* w, int lane, bool pair, int32_t site) {
   std::vector<Block*> blocks = blocks_of(w, pair);
-  if (blocks.empty()) require(w, lane, site, Error{Code::kInvalidArgument, "cta_group::2 in a cluster of one block", "", ""});
+  if (blocks.empty())
+    require(w, lane, site, [] { return Error{Code::kInvalidArgument, "cta_group::2 in a cluster of one block", "", ""}; });
   return blocks;
 }
 
@@ -72,10 +78,15 @@ void tcgen05_alloc(sim_warp* w, sim_mask mask, uint32_t* address, int32_t column
   require_all(w, mask, site, "tcgen05.alloc");
   TensorMemory& memory = memory_of(*warp_of(w).block);
   for (;;) {
-    auto taken = memory.allocate(columns);
-    if (!taken) require(w, -1, site, taken.error());
-    if (*taken) {
-      *address = **taken;
+    std::optional<uint32_t> taken;
+    require(w, -1, site, [&]() -> Status {
+      auto found = memory.allocate(columns);
+      if (!found) return found.error();
+      taken = *found;
+      return Ok{};
+    });
+    if (taken) {
+      *address = *taken;
       return;
     }
     cluster_of(w).block(warp_of(w), mask, Wait::kTensorMemory, &memory, 0, site);
@@ -85,7 +96,7 @@ void tcgen05_alloc(sim_warp* w, sim_mask mask, uint32_t* address, int32_t column
 void tcgen05_dealloc(sim_warp* w, sim_mask mask, uint32_t address, int32_t columns, int32_t site) {
   require_all(w, mask, site, "tcgen05.dealloc");
   TensorMemory& memory = memory_of(*warp_of(w).block);
-  require(w, -1, site, memory.free(address, columns));
+  require(w, -1, site, [&] { return memory.free(address, columns); });
   cluster_of(w).wake(&memory);
 }
 
@@ -100,8 +111,9 @@ void tcgen05_move(sim_warp* w, sim_mask mask, const void* form, uint32_t address
   TensorMemory& memory = memory_of(*warp_of(w).block);
   Lanes lanes;
   std::memcpy(&lanes, r, sizeof lanes);
-  require(w, -1, site,
-          f.store ? tensor_store(f, memory, w->warp % 4, address, lanes) : tensor_load(f, memory, w->warp % 4, address, lanes));
+  require(w, -1, site, [&] {
+    return f.store ? tensor_store(f, memory, w->warp % 4, address, lanes) : tensor_load(f, memory, w->warp % 4, address, lanes);
+  });
 }
 
 void tcgen05_cp(sim_warp* w, int lane, const void* form, uint32_t address, uint64_t descriptor, int32_t site) {
