@@ -18,7 +18,7 @@ void sincospi(double x, double* sine, double* cosine) { *sine = std::sin(M_PI * 
 using namespace device_code;
 
 std::vector<unsigned> draws(unsigned long long seed, unsigned long long sequence, unsigned long long offset, int count) {
-  philox r;
+  philox r{};
   random_init(r, seed, sequence, offset);
   std::vector<unsigned> all;
   for (int i = 0; i < count; ++i) all.push_back(random_u32(r));
@@ -28,7 +28,7 @@ std::vector<unsigned> draws(unsigned long long seed, unsigned long long sequence
 // The known answers of Random123 1.14 (kat_vectors, philox4x32 10). The counter's lower half counts blocks of four.
 TEST(CudaRandom, PhiloxGivesTheKnownAnswers) {
   EXPECT_THAT(draws(0, 0, 0, 4), testing::ElementsAre(0x6627E8D5u, 0xE169C58Du, 0xBC57AC4Cu, 0x9B00DBD8u));
-  philox r;
+  philox r{};
   random_init(r, 0x299F31D0A4093822, 0x0370734413198A2E, 0);
   r.block = 0x85A308D3243F6A88;
   philox_block(r);
@@ -49,7 +49,7 @@ TEST(CudaRandom, AnOffsetSkipsNumbers) {
 
 TEST(CudaRandom, FloatsAreMadeOfTheWords) {
   std::vector<unsigned> w = draws(42, 5, 0, 8);
-  philox r;
+  philox r{};
   random_init(r, 42, 5, 0);
   EXPECT_EQ(random_uniform_f32(r), static_cast<float>(w[0]) * 0x1p-32f + 0x1p-33f);
   EXPECT_EQ(random_uniform_f64(r), (w[1] + 1.0) * 0x1p-32);
@@ -61,7 +61,7 @@ TEST(CudaRandom, FloatsAreMadeOfTheWords) {
 }
 
 TEST(CudaRandom, NormalValuesHaveMeanZeroAndVarianceOne) {
-  philox r;
+  philox r{};
   random_init(r, 1, 2, 3);
   double sum = 0, squares = 0;
   constexpr int kCount = 20000;
