@@ -27,8 +27,8 @@ std::string fragment_layout(std::string_view name);
 bool is_fragment_product(const ir::Call* c);
 
 // Fragments become arrays of registers, and operators on them name their shape, layouts and formats in further arguments: a fill, load or
-// store its role ("a", "b" or "c"), shape and format; a product the shape, the layouts of a and b, and the formats of a, b and the
-// accumulator. A fragment of which its loads do not tell these stays as it is.
+// store its role (as in Fragment), shape and format; a product the shape, the layouts of its two factors, and the formats of both and of
+// the accumulator. A fragment of which its loads do not tell these stays as it is.
 const ir::Function* lower_fragments(Arena& arena, const ir::Function* f);
 
 }  // namespace kiln::intrinsics

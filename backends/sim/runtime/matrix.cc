@@ -7,7 +7,7 @@
 #include "backends/sim/matrix/wgmma.h"
 #include "backends/sim/matrix/wmma.h"
 #include "backends/sim/runtime/matrix_operations.h"
-#include "backends/sim/runtime/state.h"
+#include "backends/sim/runtime/require.h"
 #include "backends/sim/runtime/tcgen05_operations.h"
 
 namespace kiln::sim {
@@ -17,22 +17,6 @@ namespace {
 const Lanes& lanes(const sim_lanes* l) {
   static_assert(sizeof(Lanes) == sizeof(sim_lanes));
   return *reinterpret_cast<const Lanes*>(l);
-}
-
-// All lanes take part in matrix instructions.
-void require_all(sim_warp* w, sim_mask mask, int32_t site, const char* what) {
-  if (mask == 0xFFFFFFFFu) return;
-  cluster_of(w).fail("divergent_barrier", warp_of(w), -1, site,
-                     [&] { return std::string(what) + " must be executed by all lanes of a warp"; });
-}
-void require(sim_warp* w, int32_t site, const Status& s) {
-  if (!s) cluster_of(w).fail("bad_matrix", warp_of(w), -1, site, [&] { return s.error().message; });
-}
-
-template <class T>
-Result<std::shared_ptr<const void>> shared(Result<T> form) {
-  if (!form) return form.error();
-  return std::shared_ptr<const void>(std::make_shared<T>(std::move(*form)));
 }
 
 }  // namespace
@@ -48,7 +32,9 @@ void mma(sim_warp* w, sim_mask mask, const void* form, const sim_lanes* d, const
 void mma_sparse(sim_warp* w, sim_mask mask, const void* form, const sim_lanes* d, const sim_lanes* a, const sim_lanes* b,
                 const sim_lanes* c, const sim_lanes* metadata, int32_t selector, int32_t site) {
   require_all(w, mask, site, "mma.sp");
-  require(w, site, sim::mma_sparse(*static_cast<const Mma*>(form), lanes(d), lanes(a), lanes(b), lanes(c), lanes(metadata), selector));
+  require(w, -1, site, [&] {
+    return sim::mma_sparse(*static_cast<const Mma*>(form), lanes(d), lanes(a), lanes(b), lanes(c), lanes(metadata), selector);
+  });
 }
 
 void ldmatrix(sim_warp* w, sim_mask mask, const void* form, const sim_lanes* d, const sim_lanes* from, int32_t site) {
@@ -87,9 +73,10 @@ void mma_scaled(sim_warp* w, sim_mask mask, const void* form, const sim_lanes* d
                 const sim_lanes* c, const sim_lanes* scale_a, int32_t byte_a, int32_t thread_a, const sim_lanes* scale_b, int32_t byte_b,
                 int32_t thread_b, int32_t site) {
   require_all(w, mask, site, "mma");
-  require(w, site,
-          sim::mma_scaled(*static_cast<const Mma*>(form), lanes(d), lanes(a), lanes(b), lanes(c), lanes(scale_a), {byte_a, thread_a},
-                          lanes(scale_b), {byte_b, thread_b}));
+  require(w, -1, site, [&] {
+    return sim::mma_scaled(*static_cast<const Mma*>(form), lanes(d), lanes(a), lanes(b), lanes(c), lanes(scale_a), {byte_a, thread_a},
+                           lanes(scale_b), {byte_b, thread_b});
+  });
 }
 
 void wmma_load(sim_warp* w, sim_mask mask, const void* form, const sim_lanes* r, const void* from, int64_t stride, int32_t site) {
@@ -112,10 +99,10 @@ void wmma_mma(sim_warp* w, sim_mask mask, const void* form, const sim_lanes* d, 
 
 Result<std::shared_ptr<const void>> make_form(std::string_view text) {
   std::string_view mnemonic = text.substr(0, text.find(' '));
-  if (mnemonic.starts_with("ldmatrix.")) return shared(parse_ldmatrix(mnemonic));
-  if (mnemonic.starts_with("stmatrix.")) return shared(parse_stmatrix(mnemonic));
-  if (mnemonic.starts_with("mma.")) return shared(parse_mma(mnemonic));
-  if (mnemonic.starts_with("wmma.")) return shared(parse_wmma(mnemonic));
+  if (mnemonic.starts_with("ldmatrix.")) return shared_form(parse_ldmatrix(mnemonic));
+  if (mnemonic.starts_with("stmatrix.")) return shared_form(parse_stmatrix(mnemonic));
+  if (mnemonic.starts_with("mma.")) return shared_form(parse_mma(mnemonic));
+  if (mnemonic.starts_with("wmma.")) return shared_form(parse_wmma(mnemonic));
   if (mnemonic.starts_with("tcgen05.")) return make_tcgen05_form(text);
   if (!mnemonic.starts_with("wgmma.")) return Error{Code::kUnsupported, "there is no instruction '" + std::string(text) + "'", "", ""};
   Result<Wgmma> form = parse_wgmma(mnemonic);
@@ -129,7 +116,7 @@ Result<std::shared_ptr<const void>> make_form(std::string_view text) {
   form->negate_a = numbers[0] <= 0, form->negate_b = numbers[1] <= 0;
   form->transpose_a = numbers[2] == 0, form->transpose_b = numbers[3] == 0;
   form->selector = numbers[4];
-  return shared(std::move(form));
+  return shared_form(std::move(form));
 }
 
 }  // namespace kiln::sim

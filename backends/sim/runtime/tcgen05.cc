@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "backends/sim/matrix/tensor_memory.h"
-#include "backends/sim/runtime/state.h"
+#include "backends/sim/runtime/require.h"
 #include "backends/sim/runtime/tcgen05_operations.h"
 
 namespace kiln::sim {
@@ -23,19 +23,6 @@ TensorMemory& memory_of(Block& b) {
   return *b.tensor_memory;
 }
 std::span<const std::byte> shared_of(const Block& b) { return {b.shared, b.warps.front()->shared_bytes}; }
-
-void require_all(sim_warp* w, sim_mask mask, int32_t site, const char* what) {
-  if (mask == 0xFFFFFFFFu) return;
-  cluster_of(w).fail("divergent_barrier", warp_of(w), -1, site,
-                     [&] { return std::string(what) + " must be executed by all lanes of a warp"; });
-}
-// Fails the warp when `work` gives an error, which it must do without a change and each time. No error may live here when the warp fails:
-// its fiber is abandoned, and nothing on its stack destroyed.
-template <class F>
-void require(sim_warp* w, int lane, int32_t site, F work) {
-  if (Status(work()).ok()) return;
-  cluster_of(w).fail("bad_matrix", warp_of(w), lane, site, [&] { return Status(work()).error().message; });
-}
 
 // The block alone, or those of its pair, the even one first. Empty when there is no pair.
 std::vector<Block*> blocks_of(sim_warp* w, bool pair) {
@@ -62,12 +49,6 @@ void issue(sim_warp* w, int32_t site, std::function<Status()> work) {
     if (Status s = work(); !s) c.report("bad_matrix", warp, -1, site, s.error().message);
   };
   c.issue(std::move(agent));
-}
-
-template <class T>
-Result<std::shared_ptr<const void>> shared(Result<T> form) {
-  if (!form) return form.error();
-  return std::shared_ptr<const void>(std::make_shared<T>(std::move(*form)));
 }
 
 }  // namespace
@@ -153,12 +134,12 @@ void tcgen05_mma(sim_warp* w, int lane, const void* form, const sim_tcgen05_mma*
 
 Result<std::shared_ptr<const void>> make_tcgen05_form(std::string_view text) {
   std::string_view mnemonic = text.substr(0, text.find(' '));
-  if (mnemonic.starts_with("tcgen05.mma")) return shared(parse_tcgen05_mma(mnemonic));
-  if (mnemonic.starts_with("tcgen05.cp.")) return shared(parse_tensor_copy(mnemonic));
+  if (mnemonic.starts_with("tcgen05.mma")) return shared_form(parse_tcgen05_mma(mnemonic));
+  if (mnemonic.starts_with("tcgen05.cp.")) return shared_form(parse_tensor_copy(mnemonic));
   Result<TensorMove> move = parse_tensor_move(mnemonic);
   if (move && mnemonic.size() < text.size())
     std::from_chars(text.data() + mnemonic.size() + 1, text.data() + text.size(), move->half_offset);
-  return shared(std::move(move));
+  return shared_form(std::move(move));
 }
 
 }  // namespace kiln::sim
