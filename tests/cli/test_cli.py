@@ -66,6 +66,12 @@ class Usage(unittest.TestCase):
         self.assertEqual(json.loads(out)["error"]["code"], "invalid_argument")
         self.assertIn("--frob", json.loads(out)["error"]["message"])
 
+    def test_unknown_verbs_are_named(self):
+        out, err = kiln("verfy", MODULE, expect=2)
+        hint = " (kiln --help and kiln VERB --help show the usage)\n"
+        self.assertEqual((out, err), ("", "kiln: error: unknown verb 'verfy' (did you mean 'verify'?)" + hint))
+        self.assertEqual(kiln("frobnicate", expect=2)[1], "kiln: error: unknown verb 'frobnicate'" + hint)
+
     def test_messages_start_lower_case(self):
         _, err = kiln(expect=2)
         self.assertTrue(err.startswith("kiln: error: a subcommand is required"), err)
@@ -377,6 +383,18 @@ class Inspect(unittest.TestCase):
         self.assertIn("C compiler", kiln("doctor")[0])
         probes = [p["probe"] for p in json.loads(kiln("doctor", "--json")[0])["probes"]]
         self.assertLessEqual({p["what"] for p in probes if not p["found"]}, {"CUDA driver"})  # all else is here without a GPU
+
+
+class Dev(unittest.TestCase):
+    def test_the_projects_environment_is_active_unless_another_is(self):
+        def active(**env):
+            clean = {k: v for k, v in os.environ.items() if k != "VIRTUAL_ENV"}
+            p = subprocess.run(["bash", "-c", '. ./dev help >/dev/null && printf %s "$VIRTUAL_ENV"'], cwd=ROOT, env={**clean, **env},
+                               capture_output=True, text=True, check=True, timeout=60)
+            return p.stdout
+
+        self.assertEqual(active(), os.path.join(ROOT, ".venv"))
+        self.assertEqual(active(VIRTUAL_ENV="/elsewhere"), "/elsewhere")
 
 
 class Cache(unittest.TestCase):

@@ -66,6 +66,12 @@ TEST(Driver, Errors) {
   EXPECT_EQ(codegen.error().code, Code::kNoCodegen);
   EXPECT_EQ(codegen.error().message, "no device codegen 'fortran' for target kind 'c'");
   EXPECT_EQ(codegen.error().hint, "available: c");
+  options.target = "cuda", options.codegen = "sim";  // there, and for other targets of the kind
+  auto other = build_file(kModule, options);
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().code, Code::kNoCodegen);
+  EXPECT_EQ(other.error().message.find("device codegen 'sim' does not serve the target 'cuda"), 0u) << other.error().message;
+  EXPECT_EQ(other.error().hint, "kiln resolve TARGET --explain says which does");
   options.codegen.reset();
   options.target = "metl";
   auto target = build_file(kModule, options);
