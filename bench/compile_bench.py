@@ -148,6 +148,11 @@ def main():
         print("left out: no texts of TileLang to compare with (--help says which)")
         sys.exit(77)
     args = parser.parse_args()
+    needed = (args.kiln_bench, args.references, args.templates, args.cutlass, os.path.join(args.cuda, "bin/nvcc"), os.path.join(args.cuda, "lib64"))
+    absent = [path for path in needed if not os.path.exists(path)]
+    if absent:
+        print(f"left out: there is no {', '.join(absent)}")
+        sys.exit(77)
 
     ratios = {way: [] for way in WAYS}
     print(f"{'kernel':44} {'nvcc':>8} {'nvrtc':>8} {'pch':>8} {'kiln':>8}   ratios to kiln", flush=True)

@@ -14,14 +14,18 @@ import re
 import subprocess
 import sys
 
-import tilelang
-from tilelang import tvm
-from tilelang.backend.module import create_backend_context
-from tilelang.engine.lower import _prepare_device_codegen_mod, lower_to_host_device_ir
-from tvm import tirx
-from tvm.tirx import stmt_functor
+try:
+    import tilelang
+    from tilelang import tvm
+    from tilelang.backend.module import create_backend_context
+    from tilelang.engine.lower import _prepare_device_codegen_mod, lower_to_host_device_ir
+    from tvm import tirx
+    from tvm.tirx import stmt_functor
 
-import kernel_programs
+    import kernel_programs
+except ImportError as e:
+    print(f"left out: no TileLang to make the cases with ({e})")
+    sys.exit(77)
 
 
 def number(e, bound):

@@ -41,7 +41,11 @@ def main():
         print(f"left out: no Apache TVM to compare with ({e})")
         sys.exit(77)
 
-    ours = kiln_ms(sys.argv[1] if len(sys.argv) > 1 else os.path.join(ROOT, "build/bench/bench/kiln_bench"))
+    bench = sys.argv[1] if len(sys.argv) > 1 else os.path.join(ROOT, "build/bench/bench/kiln_bench")
+    if not os.path.exists(bench):
+        print(f"left out: there is no {bench}; ./dev bench builds it")
+        sys.exit(77)
+    ours = kiln_ms(bench)
     print(f"{'module':34} {'kB':>5} {'step':7} {'TVM ms':>9} {'Kiln ms':>9} {'ratio':>7}")
     for name in MODULES:
         with gzip.open(os.path.join(ROOT, "tests/corpus", name, "device.json.gz")) as f:

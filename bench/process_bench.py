@@ -42,6 +42,9 @@ def peak_memory(command):
 
 def main():
     kiln = sys.argv[1] if len(sys.argv) > 1 else os.path.join(ROOT, "build/bench/kiln")
+    if not os.path.exists(kiln):
+        print(f"left out: there is no {kiln}; ./dev bench builds it")
+        sys.exit(77)
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         for name, target in (("corpus/c/gemm_cpu_256", None), ("corpus/c/layernorm_cpu", None), ("corpus_tvm/c/matmul_symbolic", None)):

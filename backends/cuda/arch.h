@@ -1,6 +1,7 @@
 // GPU architectures, and what one of them can do.
 #pragma once
 
+#include <algorithm>
 #include <string>
 
 #include "kiln/target.h"
@@ -20,6 +21,8 @@ struct Arch {
   // sm_100a, sm_103a, sm_110a and families of them; sm_120 has none.
   bool has_tcgen05() const { return number >= 100 && number < 120 && suffix != 0; }
   bool has_setmaxnreg() const { return number >= 90 && suffix != 0; }
+  // The hint for what sm_<first>a and its likes have: their own suffix says so, for a newer GPU does not run their code.
+  std::string needs_specific(int first) const { return "it needs sm_" + std::to_string(std::max(first, number)) + "a"; }
 
  private:
   std::string tail() const { return std::to_string(number) + (suffix ? std::string(1, suffix) : std::string()); }

@@ -73,8 +73,6 @@ std::vector<registry::Probe> probe() {
   std::vector<registry::Probe> probes = {probe_of("NVRTC", nvrtc()), probe_of("nvcc (used where NVRTC is not found)", nvcc())};
   Result<std::string> driver = describe_driver();
   probes.push_back({"CUDA driver", driver.ok(), driver ? *driver : driver.error().message, driver ? "" : driver.error().hint});
-  auto devices = device_api().list();
-  for (size_t i = 0; devices && i < devices->size(); ++i) probes.push_back({"device cuda:" + std::to_string(i), true, (*devices)[i], ""});
   return probes;
 }
 

@@ -160,7 +160,7 @@ class Checker {
                                         std::to_string(c->args.size()));
     }
     if (arch_.number < h.first_sm) return report_.unsupported(c, "it needs sm_" + std::to_string(h.first_sm) + " or newer");
-    if (c->op == Op::tl_clc_try_cancel_multicast && !arch_.suffix) return report_.unsupported(c, "it needs sm_100a or one of its likes");
+    if (c->op == Op::tl_clc_try_cancel_multicast && !arch_.suffix) return report_.unsupported(c, arch_.needs_specific(100));
     if (h.function.starts_with("wgmma") && !arch_.has_wgmma()) return report_.unsupported(c, "it needs sm_90a");
     for (size_t i = 0; i < c->args.size(); ++i) {
       if (c->args[i]->kind == ExprKind::kStringImm && h.args[i] != '-') return report_.unsupported(c);
@@ -204,7 +204,7 @@ class Checker {
         if (arch_.number < 80) report_.unsupported(c, "it needs sm_80 or newer");
         return;
       case Op::tl_set_max_nreg:
-        if (!arch_.has_setmaxnreg()) report_.unsupported(c, "it needs sm_90a or newer");
+        if (!arch_.has_setmaxnreg()) report_.unsupported(c, arch_.needs_specific(90));
         return;
       case Op::tl_initialize_wgmma_descriptor:
         if (!arch_.has_wgmma()) report_.unsupported(c, "it needs sm_90a");

@@ -117,7 +117,7 @@ std::string text_of(const Product& p) {
 }
 
 Error needs(const Arch& arch, const std::string& what, int sm) {
-  return unsupported(arch, "there is no " + what, "it needs sm_" + std::to_string(sm) + (sm >= 120 ? "a" : "") + " or newer");
+  return unsupported(arch, "there is no " + what, sm >= 120 ? arch.needs_specific(sm) : "it needs sm_" + std::to_string(sm) + " or newer");
 }
 
 Result<Generated> mma(const Arch& arch, const MmaCall& m, bool volta) {
@@ -205,7 +205,7 @@ Result<Generated> stmatrix(const Arch& arch, const Call* c) {
   if (!m) return unsupported(arch, "there is no such stmatrix");
   if (arch.number < 90) return unsupported(arch, "there is no stmatrix", "it needs sm_90 or newer");
   if (m->bytes && (arch.number < 100 || !arch.suffix))
-    return unsupported(arch, "there is no stmatrix of 8-bit elements", "it needs sm_100a or newer");
+    return unsupported(arch, "there is no stmatrix of 8-bit elements", arch.needs_specific(100));
   std::string n = std::to_string(m->count), params, inputs;
   std::string name = "stmatrix_" + std::string(m->bytes ? "b8_" : "") + "x" + n + (m->transposed ? "_trans" : "");
   for (int i = 0; i < m->count; ++i) {

@@ -52,14 +52,14 @@ static Code code_of(const std::string& name) {
 Error error_of(const nb::python_error& raised) {
   nb::handle e = raised.value();
   auto field = [&](const char* name) { return nb::cast<std::string>(nb::str(e.attr(name))); };
-  Error error{code_of(field("code")), nb::cast<std::string>(nb::str(e)), field("place"), field("hint")};
+  Error error{code_of(field("code")), field("message"), field("place"), field("hint")};
   Py_XDECREF(std::exchange(passing_error, nb::borrow(e).release().ptr()));
   return error;
 }
 
 void raise(const Error& error, nb::handle cause) {
   if (nb::object passing = nb::steal(std::exchange(passing_error, nullptr)); passing.is_valid()) {
-    if (nb::cast<std::string>(nb::str(passing)) == error.message) {
+    if (nb::cast<std::string>(nb::str(passing.attr("message"))) == error.message) {
       PyErr_SetObject(passing.type().ptr(), passing.ptr());
       throw nb::python_error();
     }

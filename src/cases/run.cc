@@ -499,8 +499,9 @@ Outcome run_case(const std::string& folder, const RunOptions& options) {
   }
   auto device = registry::find_device(options.device.value_or(target ? registry::device_api_for(*target).name : "cpu"));
   if (!device) {
-    Error e = device.error();
-    return skip(e.message + "; " + e.hint);
+    std::string others;
+    for (const std::string& d : target ? registry::devices_for(*target) : std::vector<std::string>{}) others += " --device " + d;
+    return skip(device.error().message + "; " + (others.empty() ? device.error().hint : "it runs here with" + others));
   }
   if (target && !device->key.empty()) target = target->with_key(device->key);
   const runtime::DeviceApi& own = target ? registry::device_api_for(*target) : runtime::cpu_device();

@@ -25,7 +25,7 @@ void add_build(CLI::App& app, BuildArgs& a) {
   c->add_option("--target", a.target, "target, instead of the module's own: a kind, 'kind -key=value ...', or JSON")
       ->envname("KILN_TARGET");
   c->add_option("--codegen", a.codegen, "device codegen, instead of the first that matches the target")->envname("KILN_CODEGEN");
-  c->add_option("--emit", a.emit, "what to write")
+  c->add_option("--emit", a.emit, "what to write (default: source)")
       ->check(CLI::IsMember({"source", "ptx", "cubin", "fatbin", "obj", "so", "ll", "asm"}))
       ->envname("KILN_EMIT");
   c->add_option("-o,--output", a.output, "file to write, whole or not at all (default: standard output)")->envname("KILN_OUTPUT");

@@ -72,7 +72,7 @@ int verify(const std::vector<std::string>& modules, bool round_trip, bool json) 
     std::vector<Error> faults = faults_of(file, round_trip);
     failed += !faults.empty();
     if (!json) {
-      for (const Error& e : faults) fmt::print("{}\n", printable(file + ": " + e.to_string()));
+      for (const Error& e : faults) fmt::print("{}\n", printable((e.place.starts_with(file) ? "" : file + ": ") + e.to_string()));
       continue;
     }
     std::string list;

@@ -3,6 +3,7 @@
 #include "cli/cli.h"
 #include "kiln/device_codegen.h"
 #include "registry/describe.h"
+#include "registry/devices.h"
 #include "registry/needs.h"
 
 namespace kiln::cli {
@@ -120,7 +121,7 @@ int resolve(const std::string& text, bool explain, bool json) {
 
 int doctor(bool json) {
   size_t missing = 0;
-  std::string all;
+  std::string all, devices;
   for (const Manifest& m : registry::manifests()) {
     for (const Probe& p : registry::probe(m)) {
       missing += !p.found;
@@ -130,8 +131,16 @@ int doctor(bool json) {
         fmt::print("{}  {}: {}\n", p.found ? "found  " : "missing", m.name, probe_text(p));
     }
   }
+  for (const runtime::DeviceApi* api : registry::device_apis()) {
+    for (const registry::ListedDevice& d : registry::list_devices(*api)) {
+      if (json)
+        devices += fmt::format("{}{{\"name\": {}, \"description\": {}}}", devices.empty() ? "" : ", ", quote(d.name), quote(d.description));
+      else
+        fmt::print("device   {}\n", one_line(d.name + ": " + d.description));
+    }
+  }
   if (json)
-    fmt::print("{{\"probes\": [{}], \"missing\": {}}}\n", all, missing);
+    fmt::print("{{\"probes\": [{}], \"devices\": [{}], \"missing\": {}}}\n", all, devices, missing);
   else
     fmt::print("{}\n", missing == 0 ? "everything that the backends use is here" : fmt::format("{} missing", missing));
   return 0;

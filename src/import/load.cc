@@ -98,7 +98,10 @@ Result<ir::ModulePtr> parse_module(std::string_view text, std::string_view file)
                  "a module is JSON saved by TVM, or TVMScript text"};
   }
   if (text[first] == '{') return import_tvm_json(text, file);
-  return ir::parse(text, file);
+  auto module = ir::parse(text, file);
+  if (module || text.find("prim_func") != text.npos) return module;
+  return Error{Code::kParse, "expected a module, got a file that is neither TVM's JSON nor TVMScript", std::string(file),
+               "TVM's save_json writes the one; the other has functions under @T.prim_func"};
 }
 
 Result<ir::ModulePtr> load_module(const std::string& path) {

@@ -15,6 +15,16 @@ std::vector<const runtime::DeviceApi*> device_apis() {
   return apis;
 }
 
+std::vector<ListedDevice> list_devices(const runtime::DeviceApi& api) {
+  std::vector<ListedDevice> out;
+  auto devices = api.list();
+  for (size_t i = 0; devices && i < devices->size(); ++i) {
+    std::string number = &api == &runtime::cpu_device() ? "" : ":" + std::to_string(i);
+    out.push_back({api.name + number, std::move((*devices)[i])});
+  }
+  return out;
+}
+
 // The key of the backend that brings the device.
 static std::string_view key_of(const runtime::DeviceApi* api) {
   for (const Manifest& m : manifests()) {
@@ -39,24 +49,33 @@ Result<Device> find_device(std::string_view name) {
     size_t count = devices ? devices->size() : 0;
     if (api->name == type && is_number && static_cast<size_t>(index) < count) return Device{api, index, key_of(api)};
     if (api->name == type && !devices) missing.message += ": " + devices.error().message, advice = "; " + devices.error().hint;
-    for (size_t i = 0; i < count; ++i) {
-      std::string number = api == &runtime::cpu_device() ? "" : ":" + std::to_string(i);
-      known += (known.empty() ? "" : ", ") + std::string(api->name) + number;
-    }
+    for (const ListedDevice& d : list_devices(*api)) known += (known.empty() ? "" : ", ") + d.name;
   }
   missing.hint += known + advice;
   return missing;
 }
 
+static bool serves(const Manifest& m, const Target& target) {
+  return m.builtin && m.builtin->device && std::find(m.kinds.begin(), m.kinds.end(), target.kind()) != m.kinds.end();
+}
+
 const runtime::DeviceApi& device_api_for(const Target& target) {
   const runtime::DeviceApi* found = nullptr;
   for (const Manifest& m : manifests()) {
-    bool serves = m.builtin && m.builtin->device && std::find(m.kinds.begin(), m.kinds.end(), target.kind()) != m.kinds.end();
-    if (!serves || (m.key.empty() ? found != nullptr : !target.has_key(m.key))) continue;
+    if (!serves(m, target) || (m.key.empty() ? found != nullptr : !target.has_key(m.key))) continue;
     found = m.builtin->device;
     if (!m.key.empty()) break;
   }
   return found ? *found : runtime::cpu_device();
+}
+
+std::vector<std::string> devices_for(const Target& target) {
+  std::vector<std::string> out;
+  for (const Manifest& m : manifests()) {
+    if (!serves(m, target)) continue;
+    for (ListedDevice& d : list_devices(*m.builtin->device)) out.push_back(std::move(d.name));
+  }
+  return out;
 }
 
 }  // namespace kiln::registry

@@ -19,10 +19,18 @@ struct Device {
   std::string_view key;  // that targets need for their code to run there: its backend's; empty: none
 };
 
+// "cpu", "cuda:1": what is here of an API's devices, as find_device takes it, with a description. An API that does not work has none.
+struct ListedDevice {
+  std::string name, description;
+};
+std::vector<ListedDevice> list_devices(const runtime::DeviceApi& api);
+
 // "cpu", "cuda:1". A name without a number is the first device. What is not here is an error of code kInvalidArgument that lists what is.
 Result<Device> find_device(std::string_view name);
 
 // Where a target's modules run: the devices of the built-in backend that serves its kind and key, else the CPU.
 const runtime::DeviceApi& device_api_for(const Target& target);
+// The names of all devices here that the target's kind runs on, by whichever backend.
+std::vector<std::string> devices_for(const Target& target);
 
 }  // namespace kiln::registry

@@ -351,6 +351,9 @@ class Run(unittest.TestCase):
     def test_devices(self):
         _, err = kiln("run", GEMM, "--device", "cuda:0", expect=1)
         self.assertIn("device 'cuda:0' is not available", err)
+        case = os.path.join(CORPUS, "corpus", "cuda_sm80", "cumsum_rows")
+        out, _ = kiln("run", case, env={"KILN_CUDA_DRIVER": "/nowhere/libcuda.so"})
+        self.assertIn("device 'cuda' is not available: the CUDA driver is not found; looked for /nowhere/libcuda.so; it runs here with --device sim:0\n", out)
 
 
 class Inspect(unittest.TestCase):
@@ -358,6 +361,19 @@ class Inspect(unittest.TestCase):
         script, _ = kiln("print", MODULE)
         self.assertTrue(script.startswith("# from tvm.script import ir as I\n"))
         self.assertEqual(script, kiln("print", "-", stdin=script.encode())[0])
+
+    def test_what_is_no_module(self):
+        text = "# Notes\n\nGEMM runs in `*tiles*`.\n"
+        fault = "expected a module, got a file that is neither TVM's JSON nor TVMScript"
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "README.md")
+            with open(path, "w", encoding="utf-8") as f:
+                f.write(text)
+            _, err = kiln("print", path, expect=1)
+            self.assertTrue(err.startswith(f"kiln: error: {path}: {fault} ("), err)
+            out, _ = kiln("verify", path, expect=1)
+            self.assertEqual(out.count(path), 1, out)
+        self.assertIn(f"<stdin>: {fault}", kiln("build", "-", stdin=b"\x7fELF\0\1", expect=1)[1])
 
     def test_every_module_round_trips(self):
         out, _ = kiln("verify", "--round-trip", CORPUS, expect=1)
@@ -380,8 +396,13 @@ class Inspect(unittest.TestCase):
         self.assertIn("c  target kinds: c  (built in)", out)
         names = [json.loads(line)["name"] for line in kiln("list", "--json")[0].splitlines()]
         self.assertIn("c", names)
-        self.assertIn("C compiler", kiln("doctor")[0])
-        probes = [p["probe"] for p in json.loads(kiln("doctor", "--json")[0])["probes"]]
+        out, _ = kiln("doctor")
+        self.assertIn("C compiler", out)
+        self.assertIn("\ndevice   cpu: ", out)
+        self.assertIn("\ndevice   sim:0: ", out)
+        seen = json.loads(kiln("doctor", "--json")[0])
+        self.assertLessEqual({"cpu", "sim:0"}, {d["name"] for d in seen["devices"]})
+        probes = [p["probe"] for p in seen["probes"]]
         self.assertLessEqual({p["what"] for p in probes if not p["found"]}, {"CUDA driver"})  # all else is here without a GPU
 
 
@@ -395,6 +416,17 @@ class Dev(unittest.TestCase):
 
         self.assertEqual(active(), os.path.join(ROOT, ".venv"))
         self.assertEqual(active(VIRTUAL_ENV="/elsewhere"), "/elsewhere")
+
+
+class Bench(unittest.TestCase):
+    def test_without_its_peer_a_script_says_so_in_one_line(self):
+        nowhere = "/nowhere/at_all"
+        for script, args in (("process_bench", [nowhere]), ("kernel_bench", [nowhere]), ("kernel_cases", [nowhere, "--kiln", KILN]),
+                             ("peer_bench", [nowhere]), ("compile_bench", []), ("compile_bench", [nowhere] * 4), ("registry_python_bench", [])):
+            # -I -S: with nothing but Python's own library
+            p = subprocess.run([sys.executable, "-I", "-S", os.path.join(ROOT, "bench", script + ".py"), *args], capture_output=True, text=True, timeout=60)
+            self.assertEqual((p.returncode, p.stderr, p.stdout.count("\n")), (77, "", 1), script)
+            self.assertTrue(p.stdout.startswith("left out: "), p.stdout)
 
 
 class Cache(unittest.TestCase):

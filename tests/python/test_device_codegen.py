@@ -4,9 +4,11 @@ import dataclasses
 import inspect
 import itertools
 import os
+import pickle
 import subprocess
 import sys
 import threading
+import traceback
 import types
 
 import pytest
@@ -352,6 +354,21 @@ def test_a_refusal_in_python_is_one_of_kiln(kind, tmp_path):
     assert (done.returncode, done.stderr) == (1, "kiln: error: gemm.py:3: no float32 here (use int32)\n")
     done = subprocess.run([*command, "conformance", "refuser", "--filter", "add_float32"], env=environment, capture_output=True, text=True)
     assert done.returncode == 0 and done.stdout.endswith("0 passed, 0 failed, 11 skipped\n")
+
+
+def test_an_error_says_where(tmp_path):
+    path = str(tmp_path / "gemm.json")
+    with pytest.raises(kiln.KilnError) as error:
+        kiln.build(path)
+    assert str(error.value) == f"{path}: cannot open the file: No such file or directory"
+    assert (error.value.message, error.value.place) == ("cannot open the file: No such file or directory", path)
+    with pytest.raises(kiln.KilnError) as error:
+        kiln.IRModule.parse("GEMM runs in tiles.", "notes.txt")
+    shown = "".join(traceback.format_exception(error.value))
+    assert "notes.txt: expected a module" in shown and "save_json" in error.value.hint
+    assert sys.version_info < (3, 11) or error.value.hint in shown
+    copy = pickle.loads(pickle.dumps(error.value))
+    assert (str(copy), copy.code, copy.hint) == (str(error.value), "parse", error.value.hint)
 
 
 def test_what_is_no_target_is_a_type_error(kind):

@@ -482,7 +482,8 @@ TEST(CudaInstruction, WhatAnArchitectureLacksIsRefusedByName) {
   EXPECT_THAT(refusal(mma("m16n8k16", "fp16", "fp16", "fp32"), "sm_75"),
               HasSubstr("there is no mma.sync m16n8k16 of fp16 and fp16 to fp32 on sm_75 (it needs sm_80 or newer)"));
   EXPECT_THAT(refusal(mma("m16n8k32", "e4m3", "e4m3", "fp32"), "sm_80"), HasSubstr("it needs sm_89 or newer"));
-  EXPECT_THAT(refusal(mma("m16n8k32", "e2m1", "e2m1", "fp32"), "sm_100a"), HasSubstr("it needs sm_120a or newer"));
+  EXPECT_THAT(refusal(mma("m16n8k32", "e2m1", "e2m1", "fp32"), "sm_100a"), HasSubstr("(it needs sm_120a)"));
+  EXPECT_THAT(refusal(mma("m16n8k32", "e2m1", "e2m1", "fp32"), "sm_121"), HasSubstr("(it needs sm_121a)"));
   EXPECT_THAT(refusal(mma("m16n8k16", "fp16", "bf16", "fp32"), "sm_80"),
               HasSubstr("there is no mma.sync m16n8k16 of fp16 and bf16 to fp32"));
   EXPECT_THAT(refusal(mma("m16n8k12", "fp16", "fp16", "fp32"), "sm_80"), HasSubstr("there is no mma.sync m16n8k12"));

@@ -51,6 +51,8 @@ TEST(CudaPrint, RefusesWhatTheArchitectureLacks) {
               HasSubstr("no operator 'tl.mbarrier_wait_parity' on uint64 for sm_86 (it needs sm_90 or newer)"));
   EXPECT_THAT(refusal("T.warpgroup_arrive()", "sm_100a"), HasSubstr("for sm_100a (it needs sm_90a)"));
   EXPECT_THAT(refusal("T.warpgroup_arrive()", "sm_90"), HasSubstr("for sm_90 (it needs sm_90a)"));
+  EXPECT_THAT(refusal("T.set_max_nreg(40, 0)", "sm_89"), HasSubstr("for sm_89 (it needs sm_90a)"));
+  EXPECT_THAT(refusal("T.set_max_nreg(40, 0)", "sm_120"), HasSubstr("for sm_120 (it needs sm_120a)"));
   EXPECT_THAT(refusal("T.ptx_commit_group()", "sm_75"), HasSubstr("for sm_75 (it needs sm_80 or newer)"));
   EXPECT_THAT(refusal("A_1[tx] = A_1[tx]", "sm_70"), HasSubstr("codegen 'cuda' has no architecture 'sm_70'"));
 }
