@@ -46,7 +46,8 @@ bool returns_only_zero(const Function* f) {
 
 class ModulePrinter {
  public:
-  explicit ModulePrinter(const Module& module) : module_(module), reserved_(reserved_names()), imported_(emit::imported_source(module)) {}
+  explicit ModulePrinter(const Module& module)
+      : module_(module), reserved_{reserved_names(), {}}, imported_(emit::imported_source(module)) {}
 
   Result<Source> print() {
     for (const Function* f : module_.functions) {
@@ -79,7 +80,7 @@ class ModulePrinter {
     for (const Function* f : functions_) {
       const std::string& symbol = symbols[std::string(f->name)];
       callees_.by_name[std::string(f->name)] = {symbol, false, f->ret};
-      reserved_.insert(symbol);
+      reserved_.module.insert(symbol);
     }
     // What fails passes it on: as often as there may be calls between functions.
     for (size_t round = 0; round < functions_.size(); ++round) {
@@ -88,7 +89,7 @@ class ModulePrinter {
         if (free_result && can_fail(f->body, callees_)) callees_.by_name[std::string(f->name)].has_status = true;
       }
     }
-    for (const Function* f : functions_) emit::add_externals(f, reserved_);
+    for (const Function* f : functions_) emit::add_externals(f, reserved_.module);
   }
 
   // A call whose failure could not be told from its value.
@@ -238,7 +239,7 @@ class ModulePrinter {
   const Module& module_;
   Arena arena_;
   std::vector<const Function*> functions_;
-  std::set<std::string, std::less<>> reserved_;
+  emit::Reserved reserved_;
   std::string imported_;
   Callees callees_;
   std::vector<KernelInfo> kernels_;

@@ -1,6 +1,7 @@
 #include "backends/cuda/check.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "backends/cuda/check_launch.h"
 #include "backends/cuda/dialect.h"
@@ -118,13 +119,28 @@ class Checker {
       case Op::tl_warpgroup_fence_operand: return true;
       default: break;
     }
-    auto is_void = [](std::string_view text, std::string_view name) { return text.find("void " + std::string(name) + "(") != text.npos; };
     if (generator_of(c)) {
       Result<Generated> g = generate(arch_, c);
-      return g && is_void(g->text, g->name);
+      return g && g->text.find("void " + g->name + "(") != std::string::npos;
     }
     const HelperCall* h = helper_call(c->op);
-    return h && std::any_of(helpers().begin(), helpers().end(), [&](const Helper& one) { return is_void(one.text, h->function); });
+    return h && void_helpers().contains(h->function);
+  }
+
+  // The names of helpers that return nothing.
+  static const std::unordered_set<std::string_view>& void_helpers() {
+    static const std::unordered_set<std::string_view> all = [] {
+      std::unordered_set<std::string_view> names;
+      std::string_view before;
+      for (const Helper& h : helpers()) {
+        emit::each_word(h.text, [&](std::string_view word) {
+          if (before == "void") names.insert(word);
+          before = word;
+        });
+      }
+      return names;
+    }();
+    return all;
   }
 
   // Barriers 0 to 15, of whole warps (PTX ISA 9.0, 9.7.13.1), as far as they are constant: `first` is the argument with the barrier.

@@ -16,7 +16,7 @@ constexpr int64_t kMostUnrolled = 1024;
 
 // The walker with what calls need to know.
 struct CudaPrinter : emit::CFamily {
-  CudaPrinter(emit::Writer& out, const std::set<std::string, std::less<>>& reserved, const Arch& arch,
+  CudaPrinter(emit::Writer& out, const emit::Reserved& reserved, const Arch& arch,
               const std::map<std::string, std::string, std::less<>>& symbols, std::map<std::string, std::string>& generated)
       : CFamily(dialect, out, reserved), arch(arch), symbols(symbols), generated(generated) {}
   const Arch& arch;

@@ -238,9 +238,9 @@ bool is_reserved_to_cuda(std::string_view name) {
   return api || name.starts_with("CU") || name.starts_with("NV_");
 }
 
-const std::set<std::string, std::less<>>& reserved_names() {
-  static const std::set<std::string, std::less<>> all = [] {
-    std::set<std::string, std::less<>> names;
+const emit::Names& reserved_names() {
+  static const emit::Names all = [] {
+    emit::Names names;
     std::string_view words =
         // C++20
         "alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t char32_t class compl concept const "

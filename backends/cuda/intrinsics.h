@@ -1,13 +1,13 @@
 // What the cuda backend can call: tables of operators, built-in functions and helpers.
 #pragma once
 
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "backends/cuda/arch.h"
 #include "emit/math_functions.h"
+#include "emit/names.h"
 #include "intrinsics/functions.h"
 #include "ir/ir.h"
 
@@ -50,7 +50,7 @@ std::string type_name(ir::DataType t);
 bool has_type(ir::DataType t);
 
 // Names that no variable or function of the printed text may take.
-const std::set<std::string, std::less<>>& reserved_names();
+const emit::Names& reserved_names();
 // Whether NVRTC's own declarations may have a global name: those of the runtime's API begin alike.
 bool is_reserved_to_cuda(std::string_view name);
 

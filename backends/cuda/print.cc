@@ -1,6 +1,7 @@
 #include "backends/cuda/print.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "backends/cuda/check.h"
 #include "backends/cuda/dialect.h"
@@ -69,10 +70,31 @@ std::map<const Var*, int64_t> vector_alignments(const Function* f) {
   return out;
 }
 
+struct HelperIndex {
+  std::unordered_map<std::string_view, std::vector<size_t>> by_name;  // places in helpers()
+  std::vector<std::vector<size_t>> needs;                             // of each helper: those before it that its text names
+};
+
+const HelperIndex& helper_index() {
+  static const HelperIndex index = [] {
+    HelperIndex made;
+    for (size_t h = 0; h < helpers().size(); ++h) {
+      std::vector<size_t>& needs = made.needs.emplace_back();
+      emit::each_word(helpers()[h].text, [&](std::string_view word) {
+        auto found = made.by_name.find(word);
+        if (found != made.by_name.end()) needs.insert(needs.end(), found->second.begin(), found->second.end());
+      });
+      for (std::string_view name : helpers()[h].names) made.by_name[name].push_back(h);
+    }
+    return made;
+  }();
+  return index;
+}
+
 class ModulePrinter {
  public:
   ModulePrinter(const Module& module, const Arch& arch, const emit::PlaceStyle& style)
-      : module_(module), arch_(arch), style_(style), reserved_(reserved_names()), imported_(emit::imported_source(module)) {}
+      : module_(module), arch_(arch), style_(style), reserved_{reserved_names(), {}}, imported_(emit::imported_source(module)) {}
 
   Source print() {
     for (const Function* f : module_.functions) {
@@ -115,8 +137,8 @@ class ModulePrinter {
 
   void name_functions() {
     symbols_ = emit::symbols(functions_, is_free);
-    for (const auto& [name, symbol] : symbols_) reserved_.insert(symbol);
-    for (const Function* f : functions_) emit::add_externals(f, reserved_);
+    for (const auto& [name, symbol] : symbols_) reserved_.module.insert(symbol);
+    for (const Function* f : functions_) emit::add_externals(f, reserved_.module);
   }
 
   std::string signature(const Function* f, CudaPrinter* p) {
@@ -223,24 +245,32 @@ class ModulePrinter {
 
   // The helpers that the text uses and those that they need, that go before it.
   std::string assemble(const std::string& body) {
-    std::set<std::string, std::less<>> used;
-    emit::add_words(body, used);
-    for (const auto& [name, text] : generated_) emit::add_words(text, used);
-    std::vector<const Helper*> chosen;
-    const std::vector<Helper>& all = helpers();
-    for (auto h = all.rbegin(); h != all.rend(); ++h) {
-      if (arch_.number < h->first_sm || arch_.number > h->last_sm) continue;
-      if (std::none_of(h->names.begin(), h->names.end(), [&](std::string_view n) { return used.contains(n); })) continue;
-      chosen.push_back(&*h);
-      emit::add_words(h->text, used);
+    const HelperIndex& index = helper_index();
+    std::vector<bool> used(helpers().size());
+    bool has_dynamic_shared = false;
+    auto use = [&](std::string_view word) {
+      has_dynamic_shared |= word == "dynamic_shared";
+      auto found = index.by_name.find(word);
+      if (found == index.by_name.end()) return;
+      for (size_t h : found->second) used[h] = true;
+    };
+    emit::each_word(body, use);
+    for (const auto& [name, text] : generated_) emit::each_word(text, use);
+    for (size_t h = used.size(); h-- > 0;) {
+      const Helper& helper = helpers()[h];
+      used[h] = used[h] && arch_.number >= helper.first_sm && arch_.number <= helper.last_sm;
+      if (!used[h]) continue;
+      for (size_t needed : index.needs[h]) used[needed] = true;
     }
     std::string text = imported_.empty() ? "" : imported_ + "\n";
-    for (auto h = chosen.rbegin(); h != chosen.rend(); ++h) text += std::string((*h)->text) + "\n";
+    for (size_t h = 0; h < used.size(); ++h) {
+      if (used[h]) text.append(helpers()[h].text) += '\n';
+    }
     for (const auto& [name, helper] : generated_) {
       size_t head = helper.find("__device__"), end = helper.find('\n', head);
       text += helper.substr(0, head) + emit::wrap(std::string_view(helper).substr(head, end - head), 120, 0) + helper.substr(end) + "\n";
     }
-    if (used.contains("dynamic_shared")) {
+    if (has_dynamic_shared) {
       text += "extern __shared__ __align__(" + std::to_string(dynamic_alignment()) + ") unsigned char dynamic_shared[];\n\n";
     }
     return text;
@@ -253,7 +283,7 @@ class ModulePrinter {
   std::vector<const Function*> functions_;
   std::map<const Function*, std::vector<emit::Parameter>> parameters_;  // as printed
   std::map<const Function*, std::vector<emit::Parameter>> declared_;    // as the module has them: packed elements are bytes in the text
-  std::set<std::string, std::less<>> reserved_;
+  emit::Reserved reserved_;
   std::string imported_;
   std::map<std::string, std::string, std::less<>> symbols_;
   std::map<std::string, std::string> generated_;

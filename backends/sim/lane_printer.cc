@@ -221,8 +221,7 @@ const emit::Dialect checked_dialect = {
 
 }  // namespace
 
-LanePrinter::LanePrinter(emit::Writer& out, const std::set<std::string, std::less<>>& reserved, const host_c::Callees& callees,
-                         Tables& tables, bool checked)
+LanePrinter::LanePrinter(emit::Writer& out, const emit::Reserved& reserved, const host_c::Callees& callees, Tables& tables, bool checked)
     : CPrinter(out, reserved, callees, checked ? checked_dialect : lane_dialect), tables(tables), checked(checked) {}
 
 std::string LanePrinter::address(const Expr* e) {

@@ -32,8 +32,7 @@ struct Tables {
 // The walker of what one lane does. In its text `w` is the warp, `sim` its table of functions, `lane` the lane.
 struct LanePrinter : host_c::CPrinter {
   // `checked`: accesses to memory go by the runtime's checks.
-  LanePrinter(emit::Writer& out, const std::set<std::string, std::less<>>& reserved, const host_c::Callees& callees, Tables& tables,
-              bool checked);
+  LanePrinter(emit::Writer& out, const emit::Reserved& reserved, const host_c::Callees& callees, Tables& tables, bool checked);
 
   // ", 3": the number of the place that is being printed, as last argument.
   std::string site(std::string_view buffer = {}) { return ", " + std::to_string(tables.site(span, buffer)); }

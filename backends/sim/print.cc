@@ -47,9 +47,9 @@ emit::Names functions_of(std::string_view text) {
 }
 
 // Names that no variable may take: C's, the runtime's, the printer's own.
-const std::set<std::string, std::less<>>& reserved_names() {
-  static const std::set<std::string, std::less<>> all = [] {
-    std::set<std::string, std::less<>> names = host_c::reserved_names();
+const emit::Names& reserved_names() {
+  static const emit::Names all = [] {
+    emit::Names names = host_c::reserved_names();
     for (const char* own : {"w", "sim", "lane", "stored", "rest", "args", "left", "agreed", "first", "block_x", "block_y", "block_z"})
       names.insert(own);
     for (const Snippet& s : kSnippets) names.merge(functions_of(s.text));
@@ -66,7 +66,7 @@ const std::set<std::string, std::less<>>& reserved_names() {
 class ModulePrinter {
  public:
   ModulePrinter(const Module& module, bool checked)
-      : module_(module), checked_(checked), reserved_(reserved_names()), imported_(emit::imported_source(module)) {}
+      : module_(module), checked_(checked), reserved_{reserved_names(), {}}, imported_(emit::imported_source(module)) {}
 
   Printed print() {
     for (const Function* f : module_.functions) functions_.push_back(lowered(f));
@@ -75,9 +75,9 @@ class ModulePrinter {
     for (const Function* f : functions_) {
       const std::string& symbol = symbols[std::string(f->name)];
       callees_.by_name[std::string(f->name)] = {symbol, false, f->ret};
-      reserved_.insert(symbol);
+      reserved_.module.insert(symbol);
     }
-    for (const Function* f : functions_) emit::add_externals(f, reserved_);
+    for (const Function* f : functions_) emit::add_externals(f, reserved_.module);
     emit::Writer out;
     for (const Function* f : functions_) {
       if (!emit::is_kernel(f)) out.line(device_signature(f, nullptr) + ";\n");
@@ -246,7 +246,7 @@ class ModulePrinter {
   const bool checked_;
   Arena arena_;
   std::vector<const Function*> functions_;
-  std::set<std::string, std::less<>> reserved_;
+  emit::Reserved reserved_;
   const std::string imported_;
   host_c::Callees callees_;
   Tables tables_;

@@ -37,8 +37,7 @@ struct Dialect {
 
 class CFamily {
  public:
-  CFamily(const Dialect& dialect, Writer& out, const std::set<std::string, std::less<>>& reserved)
-      : dialect_(dialect), out(out), names(reserved) {}
+  CFamily(const Dialect& dialect, Writer& out, const Reserved& reserved) : dialect_(dialect), out(out), names(reserved) {}
 
   void stmt(const ir::Stmt* s);
   // The statements of `s` in braces, after `head`.

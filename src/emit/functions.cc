@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "emit/names.h"
 #include "ir/rewriter.h"
 
 namespace kiln::emit {
@@ -144,15 +143,9 @@ void add_externals(const Function* f, Names& out) {
 }
 
 void add_words(std::string_view text, Names& out) {
-  auto in_word = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; };
-  for (size_t i = 0; i < text.size();) {
-    size_t end = i;
-    while (end < text.size() && in_word(text[end])) ++end;
-    std::string_view word = text.substr(i, end - i);
-    bool number = end > i && word[0] <= '9';                           // digits come before letters and '_'
-    if (end > i && !number && !out.contains(word)) out.emplace(word);  // most are there: no node is made for them
-    i = end > i ? end : i + 1;
-  }
+  each_word(text, [&](std::string_view word) {
+    if (!out.contains(word)) out.emplace(word);  // most are there: no node is made for them
+  });
 }
 
 int64_t constant_elements(const Buffer* b) {

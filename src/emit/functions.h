@@ -8,12 +8,11 @@
 #include <string_view>
 #include <vector>
 
+#include "emit/names.h"
 #include "ir/ir.h"
 #include "runtime/kernel_info.h"
 
 namespace kiln::emit {
-
-using Names = std::set<std::string, std::less<>>;
 
 // Whether the function has an attribute `key` that is true or not 0.
 bool attr_set(const ir::Function* f, std::string_view key);
@@ -51,6 +50,18 @@ bool is_reserved_to_compiler(std::string_view name);
 // Adds the names of the external functions that are called, which a variable must not hide.
 void add_externals(const ir::Function* f, Names& out);
 
+// Calls `f` with each identifier in `text`, in order, as often as it occurs.
+template <class F>
+void each_word(std::string_view text, F&& f) {
+  auto in_word = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; };
+  for (size_t i = 0; i < text.size();) {
+    size_t end = i;
+    while (end < text.size() && in_word(text[end])) ++end;
+    bool number = text[i] <= '9';  // digits come before letters and '_'
+    if (end > i && !number) f(text.substr(i, end - i));
+    i = end > i ? end : i + 1;
+  }
+}
 // Adds the identifiers that occur in `text`.
 void add_words(std::string_view text, Names& out);
 

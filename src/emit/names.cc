@@ -29,7 +29,7 @@ void NameScope::pop() {
 
 std::string NameScope::fresh(std::string_view name) {
   std::string base = identifier(name), unique = base;
-  for (int i = 1; taken_.contains(unique) || reserved_.contains(unique); ++i) unique = base + "_" + std::to_string(i);
+  for (int i = 1; taken_.contains(unique) || language_.contains(unique); ++i) unique = base + "_" + std::to_string(i);
   taken_.insert(unique);
   levels_.back().push_back(unique);
   return unique;

@@ -11,6 +11,14 @@
 
 namespace kiln::emit {
 
+using Names = std::set<std::string, std::less<>>;
+
+// Names that no Var of a module may take.
+struct Reserved {
+  const Names& language;  // the same for all modules
+  Names module;           // of its functions, and those that it calls
+};
+
 // `name` as a C identifier: bytes other than ASCII letters, digits and '_' become '_'; one that is empty, starts with a digit, or is
 // reserved to the implementation (`__x`, `_X`) gets the prefix "v".
 std::string identifier(std::string_view name);
@@ -21,8 +29,8 @@ bool is_identifier(std::string_view name);
 // Nested scopes of one function. A name never hides one of an enclosing scope, so a Var may be used anywhere below its declaration.
 class NameScope {
  public:
-  // `reserved` are the names that no Var may take; it must outlive the scope.
-  explicit NameScope(const std::set<std::string, std::less<>>& reserved) : reserved_(reserved), levels_(1) {}
+  // What `reserved` refers to must outlive the scope.
+  explicit NameScope(const Reserved& reserved) : language_(reserved.language), levels_(1), taken_(reserved.module) {}
 
   void push() { levels_.emplace_back(); }
   void pop();
@@ -37,9 +45,9 @@ class NameScope {
   bool is_declared(const ir::Var* var) const { return names_.contains(var); }
 
  private:
-  const std::set<std::string, std::less<>>& reserved_;
+  const Names& language_;
   std::vector<std::vector<std::string>> levels_;
-  std::set<std::string, std::less<>> taken_;
+  Names taken_;
   std::map<const ir::Var*, std::string> names_;  // looked up, never walked: its order must not reach the text
 };
 

@@ -23,7 +23,7 @@ struct Callees {
 // The walker with what calls need to know.
 struct CPrinter : emit::CFamily {
   // `d`: this dialect, or one made of it.
-  CPrinter(emit::Writer& out, const std::set<std::string, std::less<>>& reserved, const Callees& callees, const emit::Dialect& d = dialect)
+  CPrinter(emit::Writer& out, const emit::Reserved& reserved, const Callees& callees, const emit::Dialect& d = dialect)
       : CFamily(d, out, reserved), callees(callees) {}
   const Callees& callees;
   // The function being printed returns a status: it has none of its own, and can fail.

@@ -12,7 +12,7 @@ Helper small_float(std::string_view stem, std::string_view text, std::vector<std
 
 Helper float8(std::string_view stem, std::string_view text) {
   // The names are views of strings that live as long as the table.
-  static std::set<std::string, std::less<>> kept;
+  static emit::Names kept;
   std::string type(stem);
   auto keep = [&](const std::string& name) -> std::string_view { return *kept.insert(name).first; };
   return small_float(stem, text, {"bits", "round_float", "f8"},
@@ -86,9 +86,9 @@ bool has_type(ir::DataType t) {
   return t.is_bool() || t.code == ir::TypeCode::kHandle;
 }
 
-const std::set<std::string, std::less<>>& reserved_names() {
-  static const std::set<std::string, std::less<>> all = [] {
-    std::set<std::string, std::less<>> names;
+const emit::Names& reserved_names() {
+  static const emit::Names all = [] {
+    emit::Names names;
     std::string_view words =
         // C11
         "auto break case char const continue default do double else enum extern float for goto if inline int long register restrict return "

@@ -1,12 +1,12 @@
 // What the c backend can call: tables of operators, C library functions and helpers.
 #pragma once
 
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "emit/math_functions.h"
+#include "emit/names.h"
 #include "ir/ir.h"
 
 namespace kiln::host_c {
@@ -38,6 +38,6 @@ std::string type_name(ir::DataType t);
 bool has_type(ir::DataType t);
 
 // Names that no variable or function of the printed text may take: keywords of C and C++, macros, what the helpers and headers define.
-const std::set<std::string, std::less<>>& reserved_names();
+const emit::Names& reserved_names();
 
 }  // namespace kiln::host_c

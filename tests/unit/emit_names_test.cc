@@ -18,18 +18,19 @@ TEST(Names, BecomeIdentifiers) {
 TEST(Names, OfDifferentVariablesDiffer) {
   Arena arena;
   ir::Builder b(arena);
-  std::set<std::string, std::less<>> reserved = {"int"};
-  NameScope names(reserved);
+  Names language = {"int"};
+  NameScope names(Reserved{language, {"f"}});
   EXPECT_EQ(names.declare(b.var("a.b", ir::kInt32)), "a_b");
   EXPECT_EQ(names.declare(b.var("a_b", ir::kInt32)), "a_b_1");
   EXPECT_EQ(names.declare(b.var("int", ir::kInt32)), "int_1");
+  EXPECT_EQ(names.declare(b.var("f", ir::kInt32)), "f_1");
 }
 
 TEST(Names, AreFreeAgainAfterTheirScope) {
   Arena arena;
   ir::Builder b(arena);
-  std::set<std::string, std::less<>> reserved;
-  NameScope names(reserved);
+  Names language;
+  NameScope names(Reserved{language, {}});
   for (int loop = 0; loop < 2; ++loop) {
     names.push();
     EXPECT_EQ(names.declare(b.var("i", ir::kInt32)), "i");

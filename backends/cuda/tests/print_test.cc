@@ -93,7 +93,7 @@ TEST(CudaPrint, PlainKernelsNeedNoHelper) {
 TEST(CudaPrint, AHelpersNameIsNoWordOfAnothersComments) {
   for (const Helper& h : helpers()) {
     for (size_t at = h.text.find("//"); at != h.text.npos; at = h.text.find("//", at + 2)) {
-      std::set<std::string, std::less<>> words;
+      emit::Names words;
       emit::add_words(h.text.substr(at, h.text.find('\n', at) - at), words);
       for (const Helper& other : helpers()) {
         for (std::string_view name : other.names) {
