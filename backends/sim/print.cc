@@ -14,6 +14,7 @@
 #include "intrinsics/arguments.h"
 #include "intrinsics/fragments.h"
 #include "intrinsics/prepare.h"
+#include "intrinsics/registers.h"
 #include "ir/rewriter.h"
 #include "legalise/legalise.h"
 
@@ -92,7 +93,7 @@ class ModulePrinter {
 
  private:
   const Function* lowered(const Function* f) {
-    f = plain_control(arena_, intrinsics::lower_fragments(arena_, f));
+    f = plain_control(arena_, intrinsics::lower_fragments(arena_, intrinsics::own_registers(arena_, f)));
     f = intrinsics::prepare(arena_, f, [](const Buffer*, int, int64_t) { return false; });
     f = legalise::legalise(arena_, f, features());
     f = legalise::hoist_effects(arena_, f, features(), is_collective);
@@ -152,14 +153,6 @@ class ModulePrinter {
     bool map = !param.info.is_pointer && param.info.dtype.is_handle();
     const std::string name = p.names.declare(v);
     if (param.info.is_pointer && !param.info.dtype.is_void()) p.pointees[v] = param.info.dtype;
-    if (param.info.is_pointer && v->pointer && v->pointer->scope.starts_with("local")) {
-      // Each thread has its own: what the caller hands over is not used.
-      int64_t n = 1;
-      for (int64_t extent : param.info.shape) n *= std::max<int64_t>(extent, 1);
-      std::string element = host_c::type_name(param.info.dtype);
-      p.out.line(element + " " + name + "[32][" + std::to_string(n) + "];");
-      return p.names.alias(v, name + "[lane]");
-    }
     if (map) return p.out.line("const void* const " + name + " = " + at + ";");
     p.out.line(type + (param.info.is_pointer ? "" : "") + " const " + name + " = *(" + type + " const*)" + at + ";");
   }

@@ -5,7 +5,6 @@
 #include "backends/sim/operations.h"
 #include "emit/functions.h"
 #include "host_c/intrinsics.h"
-#include "intrinsics/matrix_calls.h"
 #include "ir/rewriter.h"
 
 namespace kiln::sim {
@@ -71,21 +70,9 @@ BlockShape block_shape(const Function* f) {
 
 WarpPrinter::WarpPrinter(LanePrinter& lane, const Function* f, std::function<std::string(const Buffer*)> shared)
     : lane(lane), function_(f), shared_(std::move(shared)), shape_(block_shape(f)) {
-  for (const Var* p : f->params) {
-    if (!p->pointer || !p->pointer->scope.starts_with("local")) uniform_.declare_same(p);
-  }
+  for (const Var* p : f->params) uniform_.declare_same(p);
   count(f->body, uses_);
   lane.count_uses(f->body);
-  visit(
-      f->body, [](const Stmt*) {},
-      [&](const Expr* e) {
-        auto* c = e->as<Call>();
-        auto move = c ? intrinsics::matrix_move_call(c) : std::nullopt;
-        auto* to = move && move->to.pointer ? move->to.pointer : nullptr;
-        auto* place = to ? intrinsics::addressed_element(to) : nullptr;
-        if (place) padded_.insert(place->buffer->data);
-        if (to && to->as<Var>()) padded_.insert(to->as<Var>());
-      });
 }
 
 void WarpPrinter::body() {
@@ -159,7 +146,6 @@ void WarpPrinter::region(const std::vector<const Stmt*>& run, const Context& c) 
       if (b) declare_array(v);
       if (a) {
         int64_t n = std::max<int64_t>(emit::constant_elements(a->buffer), 1);
-        if (padded_.contains(v)) n += 16 / a->buffer->dtype.element_bytes();
         std::string name = lane.names.declare(v);
         lane.out.line(lane.type(a->buffer->dtype.element()) + " " + name + "[32][" + std::to_string(n) + "];");
         if (lane.checked) lane.out.line("sim->undefine(" + name + ", sizeof " + name + ");");

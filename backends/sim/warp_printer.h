@@ -88,8 +88,6 @@ class WarpPrinter {
   Uniformity uniform_;
   std::map<const ir::Var*, int> uses_;
   std::map<const ir::Var*, std::string> bits_;  // variables that are bits of a mask
-  // Arrays that ldmatrix loads: modules load four matrices where they use one, and the registers of the others may lie behind the array.
-  std::set<const ir::Var*> padded_;
   std::vector<ThreadIndex> threads_;
   std::vector<Loop> loops_;  // with masks
 };
