@@ -2,6 +2,7 @@
 import gzip
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -404,6 +405,19 @@ class Inspect(unittest.TestCase):
         self.assertLessEqual({"cpu", "sim:0"}, {d["name"] for d in seen["devices"]})
         probes = [p["probe"] for p in seen["probes"]]
         self.assertLessEqual({p["what"] for p in probes if not p["found"]}, {"CUDA driver"})  # all else is here without a GPU
+
+
+class Environment(unittest.TestCase):
+    def test_every_variable_has_its_row(self):
+        read = set()
+        for folder, _, names in (entry for top in ("src", "backends", "python") for entry in os.walk(os.path.join(ROOT, top))):
+            for name in names if "tests" not in folder.split(os.sep) else []:
+                if name.endswith((".cc", ".h", ".py")):
+                    with open(os.path.join(folder, name), encoding="utf-8") as f:
+                        read.update(re.findall(r'"(KILN_[A-Z_]+)"', f.read()))
+        with open(os.path.join(ROOT, "docs/environment.md"), encoding="utf-8") as f:
+            rows = "".join(line.split(" | ")[0] for line in f if line.startswith("| `"))
+        self.assertEqual(set(re.findall(r"`(KILN_[A-Z_]+)`", rows)), read)
 
 
 class Dev(unittest.TestCase):

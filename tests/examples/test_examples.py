@@ -125,6 +125,23 @@ class Examples(unittest.TestCase):
         self.assertIn("1 passed, 0 failed", out)
         self.assertRegex(out, r"\n[1-9]\d{2,} passed, 0 failed, \d+ skipped\n$")
 
+    def test_the_page_of_cpp_to_the_letter(self):
+        with open(os.path.join(ROOT, "docs/cpp.md"), encoding="utf-8") as f:
+            page = f.read()
+        for made in ("build/program", "build/install"):
+            shutil.rmtree(os.path.join(ROOT, made), ignore_errors=True)
+        files = re.findall(r"^`(build/program/\S+)`:\n```\w+\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+        self.assertEqual(len(files), 2)
+        for name, text in files:
+            os.makedirs(os.path.dirname(os.path.join(ROOT, name)), exist_ok=True)
+            with open(os.path.join(ROOT, name), "w", encoding="utf-8") as f:
+                f.write(text)
+        commands = "".join(re.findall(r"^```sh\n(.*?)^```$", page, re.MULTILINE | re.DOTALL))
+        self.assertEqual(run("bash", "-euo", "pipefail", "-c", commands, cwd=ROOT).splitlines()[-1], "100 101 876")
+        program = os.path.join(ROOT, "build/program/build/program")
+        lost = subprocess.run([program, "no.json"], capture_output=True, text=True)
+        self.assertEqual((lost.returncode, lost.stderr), (1, "no.json: cannot open the file: No such file or directory\n"))
+
 
 if __name__ == "__main__":
     unittest.main()
