@@ -18,6 +18,13 @@ using emit::Prec;
 
 namespace {
 
+// Whether warps wait for others, or for asynchronous work.
+bool synchronises(std::string_view function) {
+  static constexpr std::string_view kAll[] = {"barrier_sync",         "barrier_reduce", "sync_warp", "cluster_wait", "grid_sync",
+                                              "mbarrier_wait_parity", "cp_async_wait",  "bulk_wait", "wgmma_wait"};
+  return std::find(std::begin(kAll), std::end(kAll), function) != std::end(kAll);
+}
+
 class Collective {
  public:
   Collective(WarpPrinter& p, const Call* c, const Var* result, const WarpPrinter::Context& context)
@@ -110,6 +117,7 @@ class Collective {
   // sim->function(w, mask, args, site);
   void line(std::string_view function, const std::string& args) { lane_.out.line(call(function, args) + ";"); }
   std::string call(std::string_view function, const std::string& args, std::string mask = "") {
+    if (synchronises(function)) lane_.tables.synchronising.insert(lane_.next_line());
     if (mask.empty()) mask = p_.mask_text(context_);
     return "sim->" + std::string(function) + "(w, " + mask + (args.empty() ? "" : ", " + args) + lane_.site() + ")";
   }

@@ -208,9 +208,9 @@ Text checked_load(CFamily& p, const Load& l) { return {"(*" + checked_place(lane
 void checked_store(CFamily& base, const Store& s) {
   LanePrinter& p = lane_printer(base);
   if (s.span) p.span = s.span;
-  std::string value = p.str(s.value), type = p.type(s.buffer->dtype.element());
+  std::string type = p.type(s.buffer->dtype.element());
   p.out.open("");
-  p.out.line("const " + type + " stored = " + value + ";");
+  p.out.line("const " + type + " stored = " + p.str(s.value) + ";");
   p.out.line("*" + checked_place(p, s.buffer, s.indices[0], "SIM_WRITE") + " = stored;");
   p.out.close();
 }
@@ -235,9 +235,9 @@ std::string LanePrinter::place(const Operand& o) {
   return "&" + str(o.pointer, Prec::kPostfix) + "[" + str(o.offset) + "]";
 }
 
-int Tables::site(SpanId span, std::string_view buffer) {
-  SiteKey key{span, std::string(buffer)};
-  if (key == SiteKey{}) return 0;
+int Tables::site(const SiteKey& key) {
+  constexpr size_t kMostSites = 65535;  // of which a checked launch keeps the numbers in 16 bits
+  if (sites.size() == kMostSites && !site_numbers.contains(key)) return 0;
   auto [it, is_new] = site_numbers.try_emplace(key, static_cast<int>(sites.size()));
   if (is_new) sites.push_back(key);
   return it->second;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@ namespace kiln::sim {
 struct SiteKey {
   ir::SpanId span = 0;
   std::string buffer;  // whose elements it accesses; empty: none
+  int line = 0;        // of what is printed after the helpers, from 1
   auto operator<=>(const SiteKey&) const = default;
 };
 
@@ -24,8 +26,10 @@ struct Tables {
   std::map<SiteKey, int> site_numbers;         // of `sites`
   std::vector<std::string> forms;              // matrix instructions, as PTX names them
   std::map<std::string, std::string> helpers;  // C functions by name, in the order in which they are printed
+  std::set<int> synchronising;                 // lines
 
-  int site(ir::SpanId span, std::string_view buffer = {});
+  // The number of a place; 0, none, when there are too many.
+  int site(const SiteKey& key);
   int form(const std::string& mnemonic);
 };
 
@@ -35,7 +39,8 @@ struct LanePrinter : host_c::CPrinter {
   LanePrinter(emit::Writer& out, const emit::Reserved& reserved, const host_c::Callees& callees, Tables& tables, bool checked);
 
   // ", 3": the number of the place that is being printed, as last argument.
-  std::string site(std::string_view buffer = {}) { return ", " + std::to_string(tables.site(span, buffer)); }
+  std::string site(std::string_view buffer = {}) { return ", " + std::to_string(tables.site({span, std::string(buffer), next_line()})); }
+  int next_line() const { return static_cast<int>(out.lines()) + 1; }
   // The address that an argument stands for: of the element that a load names, or a pointer.
   std::string address(const ir::Expr* e);
   // The address of an operand.

@@ -85,8 +85,9 @@ class ModulePrinter {
     }
     for (const Function* f : functions_) emit::is_kernel(f) ? kernel(f, out) : device_function(f, out);
     printed_.source.format = "c";
-    printed_.source.text = assemble(out.take());
-    for (const SiteKey& s : tables_.sites) printed_.sites.push_back({module_.place(s.span), s.buffer});
+    std::string body = out.take();
+    printed_.source.text = assemble(body);
+    add_sites(std::count(printed_.source.text.begin(), printed_.source.text.end() - static_cast<std::ptrdiff_t>(body.size()), '\n'));
     printed_.forms = std::move(tables_.forms);
     return std::move(printed_);
   }
@@ -98,6 +99,15 @@ class ModulePrinter {
     f = legalise::legalise(arena_, f, features());
     f = legalise::hoist_effects(arena_, f, features(), is_collective);
     return host_c::lower(arena_, f);
+  }
+
+  void add_sites(std::ptrdiff_t lines_before) {
+    const std::set<int>& ends = tables_.synchronising;
+    for (const SiteKey& s : tables_.sites) {
+      auto stretch = std::distance(ends.begin(), ends.lower_bound(s.line));
+      int line = s.line ? s.line + static_cast<int>(lines_before) : 0;
+      printed_.sites.push_back({module_.place(s.span), s.buffer, line, static_cast<int>(stretch)});
+    }
   }
 
   void kernel(const Function* f, emit::Writer& out) {

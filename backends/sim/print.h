@@ -14,6 +14,8 @@ namespace kiln::sim {
 struct PrintedSite {
   std::string place;   // "gemm.py:21"; empty: not known
   std::string buffer;  // whose elements it accesses; empty: none
+  int line = 0;        // of the text, from 1
+  int stretch = 0;     // of the text between two statements that synchronise, by its number
 };
 
 struct Printed {

@@ -38,7 +38,7 @@ std::string pack(const Outcome& o) {
   put(out, static_cast<double>(o.findings.size()));
   for (const runtime::Finding& f : o.findings) {
     for (const std::string* s : {&f.kind, &f.kernel, &f.place, &f.message}) put(out, *s);
-    put(out, static_cast<double>(f.count));
+    for (double v : {static_cast<double>(f.count), static_cast<double>(f.line)}) put(out, v);
   }
   put(out, static_cast<double>(o.times.size()));
   for (const driver::Timing& t : o.times) put(out, t.step), put(out, t.milliseconds);
@@ -89,6 +89,7 @@ bool unpack(std::string_view in, Outcome& o) {
     runtime::Finding f;
     for (std::string* s : {&f.kind, &f.kernel, &f.place, &f.message}) *s = u.text();
     f.count = static_cast<int64_t>(u.number());
+    f.line = static_cast<int>(u.number());
     o.findings.push_back(std::move(f));
   }
   for (double n = u.number(); u.ok && n > 0; --n) {

@@ -103,7 +103,7 @@ class Runner {
       if (auto s = bind_all(module); !s) return refused(s.error());
       if (auto s = checking.start(device_.index, options_.check->seed + static_cast<uint64_t>(i)); !s) return fail(s.error().to_string());
       auto launched = launch_all(module);
-      for (runtime::Finding& f : checking.finish(device_.index)) add(std::move(f));
+      for (runtime::Finding& f : checking.finish(device_.index)) runtime::add_finding(out_.findings, std::move(f));
       if (!out_.findings.empty()) continue;
       if (!launched) return refused(launched.error());
       if (case_.expect_error.empty() && !check_outputs()) return;
@@ -111,16 +111,6 @@ class Runner {
     if (!out_.findings.empty()) return fail(fmt::format("{} finding{}", out_.findings.size(), out_.findings.size() > 1 ? "s" : ""));
     if (!case_.expect_error.empty()) return fail("expected an error that matches '" + case_.expect_error + "', but it built and ran");
     out_.state = Outcome::State::kPassed;
-  }
-  // Other schedules find the same fault, for other threads: its first words stand for all.
-  void add(runtime::Finding f) {
-    for (runtime::Finding& known : out_.findings) {
-      if (known.cause == f.cause && known.kind == f.kind && known.kernel == f.kernel) {
-        known.count += f.count;
-        return;
-      }
-    }
-    out_.findings.push_back(std::move(f));
   }
 
   void fail(std::string reason) { out_.state = Outcome::State::kFailed, out_.reason = std::move(reason); }

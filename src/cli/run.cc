@@ -28,8 +28,9 @@ std::string json_text(const Outcome& o) {
 std::string checked_json(const Outcome& o) {
   std::string findings;
   for (const runtime::Finding& f : o.findings)
-    findings += fmt::format("{}{{\"kind\": {}, \"kernel\": {}, \"place\": {}, \"message\": {}, \"count\": {}}}",
-                            findings.empty() ? "" : ", ", quote(f.kind), quote(f.kernel), quote(f.place), quote(f.message), f.count);
+    findings +=
+        fmt::format("{}{{\"kind\": {}, \"kernel\": {}, \"place\": {}, \"line\": {}, \"message\": {}, \"count\": {}}}",
+                    findings.empty() ? "" : ", ", quote(f.kind), quote(f.kernel), quote(f.place), f.line, quote(f.message), f.count);
   return json_start(o) + fmt::format(", \"findings\": [{}]}}\n", findings);
 }
 std::string findings_text(const Outcome& o) {

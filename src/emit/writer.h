@@ -43,6 +43,7 @@ class Writer {
     if (span) span_ = span;
   }
   int depth() const { return depth_; }
+  size_t lines() const { return spans_.size(); }  // so far
   std::string take() { return std::move(out_); }
   // One for each line, 0 where none was given and for what a long line goes on with.
   std::vector<uint32_t> take_spans() { return std::move(spans_); }

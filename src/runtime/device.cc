@@ -2,6 +2,7 @@
 
 #include <dlpack/dlpack.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -34,6 +35,19 @@ Result<std::vector<double>> time(int, int repeat, const std::function<Status()>&
 }
 
 }  // namespace
+
+void add_finding(std::vector<Finding>& all, Finding f) {
+  for (Finding& known : all) {
+    if (known.kind != f.kind || known.kernel != f.kernel || known.cause != f.cause) continue;
+    int first = std::max(known.first, f.first), last = std::min(known.last, f.last);
+    bool has_point = known.first == known.last || f.first == f.last;
+    if (first > last || (first == last && !has_point)) continue;
+    known.first = first, known.last = last;
+    known.count += f.count;
+    return;
+  }
+  all.push_back(std::move(f));
+}
 
 const DeviceApi& cpu_device() {
   static const DeviceApi api = {

@@ -35,8 +35,14 @@ struct Finding {
   std::string place;    // in the user's source, "gemm.py:21"; empty where the module does not say
   std::string message;  // what happened, and where else
   int64_t count = 0;
-  uint64_t cause = 0;  // the same for the same fault of a kernel, in every run
+  int line = 0;             // of the printed kernel, of that place; 0: not known
+  uint64_t cause = 0;       // the same for the same fault of a kernel, in every run
+  int first = 0, last = 0;  // where the fault lies: from one stretch of the kernel's text to another
 };
+
+// Adds a finding, or its count where the list has one of the same cause: of the same kind, kernel and `cause`, and with a stretch in
+// common. What they have in common is then where the fault lies; two that only meet where one ends and the other begins are two.
+void add_finding(std::vector<Finding>& all, Finding f);
 
 // A device's checked mode: launches from `start` to `finish` are watched, one at a time and in an order that the seed decides. A fault that
 // ends a kernel early is a finding, no error of the launch.

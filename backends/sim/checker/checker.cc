@@ -31,6 +31,7 @@ Group& Checker::begin(std::vector<Group::Block> blocks) {
 
 void Checker::end(Group& group, bool has_finished) {
   group.settle_writes();
+  group.tell_unwritten();
   if (has_finished) group.check_block_barriers();
   for (Shadow& s : group.shared_) {
     s.reset();
@@ -49,7 +50,23 @@ void Checker::grid_sync() {
 }
 
 void Checker::report(std::string_view kind, uint32_t number, const std::string& message) {
-  findings_.add(kind, launch_.kernel, number, site(number).place, [&] { return message + line_text(number); });
+  if (kind == "uninitialised") told_unwritten_.insert(number);
+  findings_.add(kind, launch_.kernel, statement(number), site(number), [&] { return message + line_text(number); });
+}
+
+// A statement may be printed several times. The first of its sites stands for all.
+Cause Checker::statement(uint32_t number) const {
+  const Site& of = site(number);
+  auto is_same = [&](const Site& s) { return s.place == of.place && s.buffer == of.buffer; };
+  auto it = of.place.empty() ? launch_.sites.end() : std::find_if(launch_.sites.begin(), launch_.sites.end(), is_same);
+  return {it == launch_.sites.end() ? number : static_cast<uint64_t>(it - launch_.sites.begin())};
+}
+
+Cause Checker::buffer(uint32_t number) const {
+  const Site& of = site(number);
+  if (of.buffer.empty()) return {uint64_t{1} << 32, of.stretch, of.stretch};
+  auto it = std::find_if(launch_.sites.begin(), launch_.sites.end(), [&](const Site& s) { return s.buffer == of.buffer; });
+  return {static_cast<uint64_t>(it - launch_.sites.begin())};
 }
 
 Checker::Region* Checker::find(const std::byte* at) {

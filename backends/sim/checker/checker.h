@@ -4,6 +4,7 @@
 #include <array>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -42,6 +43,8 @@ class Checker {
   int warps_per_block() const { return warps_; }
   const Launch& launch() const { return launch_; }
   const Site& site(uint32_t number) const { return number < launch_.sites.size() ? launch_.sites[number] : no_site_; }
+  Cause statement(uint32_t number) const;        // of what one statement does to one buffer
+  Cause buffer(uint32_t number) const;           // of what is done to its buffer
   std::string line_text(uint32_t number) const;  // " [kernel line 40]"
   std::string site_text(uint32_t number) const;  // " at gemm.py:21 [kernel line 40]"
 
@@ -59,8 +62,9 @@ class Checker {
   Findings& findings_;
   Site no_site_;
   int warps_;
-  std::vector<Region> regions_;  // sorted by base
-  size_t last_ = 0;              // region that was found last
+  std::vector<Region> regions_;        // sorted by base
+  size_t last_ = 0;                    // region that was found last
+  std::set<uint32_t> told_unwritten_;  // sites where the runtime itself met memory that nothing had written
   uint32_t next_group_ = 0;
   std::map<uint32_t, std::unique_ptr<Group>> groups_;
   std::vector<Shadow> spare_;                                             // of blocks that have ended, for those that get the same memory

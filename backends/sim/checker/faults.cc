@@ -1,6 +1,8 @@
 // Findings of a group, in words.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "backends/sim/checker/checker.h"
 #include "backends/sim/checker/group.h"
 
@@ -22,6 +24,11 @@ const char* engine_text(size_t engine) {
   static constexpr const char* kText[kEngines] = {"", "cp.async", "a bulk copy", "a bulk copy", "wgmma", "tcgen05"};
   return kText[engine];
 }
+
+// Causes of races: between threads that a barrier can order, or not.
+constexpr uint64_t kOneGroup = 0, kTwoGroups = 1;
+
+uintptr_t word_of(const std::byte* at) { return reinterpret_cast<uintptr_t>(at) / 4; }
 
 std::string index_text(const int64_t (&index)[3]) {
   if (index[2]) return fmt::format("({}, {}, {})", index[0], index[1], index[2]);
@@ -67,13 +74,25 @@ std::string Group::barrier_text(const void* at, uint32_t site) const {
 }
 
 void Group::report(const char* kind, int index, int lane, uint32_t site, const std::string& message) {
-  checker_.findings_.add(kind, checker_.launch().kernel, site, checker_.site(site).place,
-                         [&] { return fmt::format("{} {}{}", thread_text(index, lane), message, checker_.line_text(site)); });
+  report(kind, checker_.statement(site), index, lane, site, [&] { return message; });
+}
+
+void Group::report(const char* kind, const Cause& cause, int index, int lane, uint32_t site, const std::function<std::string()>& message,
+                   int64_t count) {
+  checker_.findings_.add(
+      kind, checker_.launch().kernel, cause, checker_.site(site),
+      [&] { return fmt::format("{} {}{}", thread_text(index, lane), message(), checker_.line_text(site)); }, count);
+}
+
+void Group::explain_unwritten(const std::byte* at, size_t bytes) {
+  if (unwritten_.empty()) return;
+  for (uintptr_t word = word_of(at); word <= word_of(at + bytes - 1); ++word) raced_.insert(word);
 }
 
 void Group::race(const Entry& before, const Entry& now, const std::byte* at) {
-  uint64_t low = std::min(before.site, now.site), high = std::max(before.site, now.site);
-  checker_.findings_.add("race", checker_.launch().kernel, high << 32 | low, checker_.site(now.site).place, [&] {
+  auto [first, last] = std::minmax(checker_.site(before.site).stretch, checker_.site(now.site).stretch);
+  Cause cause{before.group == number_ ? kOneGroup : kTwoGroups, first, last};
+  checker_.findings_.add("race", checker_.launch().kernel, cause, checker_.site(now.site), [&] {
     std::string elsewhere = before.group == number_ ? agent_text(before) : checker_.foreign_text(before);
     return fmt::format(
         "the {} of {} by {}{} is not ordered after the {} by {}{}{}", verb(now.access), place_text(at, now.site), agent_text(now),
@@ -83,13 +102,33 @@ void Group::race(const Entry& before, const Entry& now, const std::byte* at) {
 }
 
 void Group::out_of_bounds(int index, int lane, int64_t element, int64_t extent, uint32_t site) {
+  exceeded_.insert(checker_.site(site).buffer);
   report("out_of_bounds", index, lane, site,
          fmt::format("accesses element {} of '{}', which has {}", element, checker_.site(site).buffer, extent));
 }
 
 void Group::uninitialised(int index, int lane, uint32_t site, int64_t element) {
-  report("uninitialised", index, lane, site,
-         fmt::format("reads element {} of '{}', which nothing has written", element, checker_.site(site).buffer));
+  report("uninitialised", checker_.buffer(site), index, lane, site,
+         [&] { return fmt::format("reads element {} of '{}', which nothing has written", element, checker_.site(site).buffer); });
+}
+
+// Reads of shared memory that nothing had written: not those that a race with the first write explains, nor of a buffer of which a write
+// went astray.
+void Group::tell_unwritten() {
+  std::vector<const Unwritten*> in_order;
+  for (const auto& [at, u] : unwritten_) in_order.push_back(&u);
+  std::sort(in_order.begin(), in_order.end(), [](const Unwritten* a, const Unwritten* b) { return a->order < b->order; });
+  for (const Unwritten* u : in_order) {
+    bool is_race = false;
+    if (checker_.told_unwritten_.contains(u->site)) continue;
+    for (uintptr_t word = word_of(u->at); word <= word_of(u->at + u->bytes - 1); ++word) is_race |= raced_.contains(word);
+    const std::string& buffer = checker_.site(u->site).buffer;
+    if (is_race || (!buffer.empty() && exceeded_.contains(buffer))) continue;
+    report(
+        "uninitialised", checker_.buffer(u->site), u->warp, u->lane, u->site,
+        [&] { return fmt::format("reads {}, which nothing has written", place_text(u->at, u->site)); }, u->count);
+  }
+  unwritten_.clear(), raced_.clear();
 }
 
 }  // namespace kiln::sim::checker

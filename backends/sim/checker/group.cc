@@ -154,7 +154,9 @@ void Group::settle_writes() {
   for (const Doubtful& d : all) {
     bool same = std::memcmp(d.at, d.old.data(), d.bytes) == 0;
     if (!same) race(d.before, d.now, d.at);
-    d.shadow->visit(d.at, d.bytes, [&](Cell& cell, const std::byte*, size_t) {
+    d.shadow->visit(d.at, d.bytes, [&](Cell& cell, const std::byte* first, size_t size) {
+      if (!same && !cell.is_written) explain_unwritten(first, size);
+      cell.is_written = true;
       if (!same) return keep(*d.shadow, cell, d.warp, d.lane, d.now);
       if (is_same_time(cell.write, d.now)) {
         cell.write.lanes |= d.now.lanes;
@@ -200,7 +202,9 @@ bool Group::record(int index, int lane, const Entry& now, const void* where, siz
   shadow.visit(at, bytes, [&](Cell& cell, const std::byte* first, size_t size) {
     if (is_shared && !cell.is_written && now.access != Access::kWrite && !is_told) {
       is_told = true;
-      report("uninitialised", index, lane, now.site, fmt::format("reads {}, which nothing has written", place_text(first, now.site)));
+      Unwritten& u =
+          unwritten_.try_emplace({first, now.site}, Unwritten{unwritten_.size(), first, size, index, lane, now.site}).first->second;
+      ++u.count;
     }
     if (const Entry* before = conflict_of(shadow, cell, index, lane, now)) {
       if (may_wait && now.access == Access::kWrite) {
@@ -210,6 +214,7 @@ bool Group::record(int index, int lane, const Entry& now, const void* where, siz
       }
       Entry copy = *before;
       race(copy, now, first);
+      if (!cell.is_written) explain_unwritten(first, size);
     }
     keep(shadow, cell, index, lane, now);
   });

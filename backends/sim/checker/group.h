@@ -8,12 +8,14 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "backends/sim/checker/clock.h"
+#include "backends/sim/checker/findings.h"
 #include "backends/sim/checker/shadow.h"
 
 namespace kiln::sim::checker {
@@ -108,6 +110,9 @@ class Group {
   void uninitialised(int warp, int lane, uint32_t site, int64_t index);                  // element of a lane's own array
   void report(const char* kind, int warp, int lane, uint32_t site, const std::string& message);
 
+  void report(const char* kind, const Cause& cause, int warp, int lane, uint32_t site, const std::function<std::string()>& message,
+              int64_t count = 1);
+
   std::string thread_text(int warp, int lane) const;  // "thread 37 of block 2 (warp 1, lane 5)"; a lane of -1: the warp
 
  private:
@@ -162,6 +167,8 @@ class Group {
   void keep_read(Shadow& shadow, Cell& cell, int warp, int lane, const Entry& now);
   void keep_atomic(Shadow& shadow, Cell& cell, int warp, int lane, const Entry& now);
   void settle_writes();
+  void explain_unwritten(const std::byte* at, size_t bytes);  // a race with its first write
+  void tell_unwritten();
   void race(const Entry& before, const Entry& now, const std::byte* at);
   std::string agent_text(const Entry& e) const;
   std::string place_text(const std::byte* at, uint32_t site) const;
@@ -177,6 +184,16 @@ class Group {
     std::array<std::byte, 16> old;
   };
 
+  // A read of a cell that nothing had written.
+  struct Unwritten {
+    size_t order = 0;
+    const std::byte* at = nullptr;
+    size_t bytes = 0;
+    int warp = 0, lane = 0;
+    uint32_t site = 0;
+    int64_t count = 0;
+  };
+
   Checker& checker_;
   uint32_t number_;
   std::vector<Block> blocks_;
@@ -186,6 +203,9 @@ class Group {
   std::unordered_map<const void*, Barrier> mbarriers_;
   std::vector<const void*> barrier_agents_;  // the mbarrier of each agent after those of the warps
   std::vector<Doubtful> doubtful_;
+  std::map<std::pair<const std::byte*, uint32_t>, Unwritten> unwritten_;  // by cell and site
+  std::set<uintptr_t> raced_;                                             // words of such cells, of which a race tells
+  std::set<std::string> exceeded_;                                        // buffers with an access out of their bounds
 };
 
 }  // namespace kiln::sim::checker

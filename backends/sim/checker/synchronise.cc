@@ -145,11 +145,13 @@ void Group::mbarrier_complete(const void* at, uint32_t site) {
   if (!b.in_flight.empty()) {
     int64_t bytes = 0;
     for (const Operation& op : b.in_flight) bytes += op.bytes;
-    report(
-        "tx_count", b.in_flight.front().warp, b.in_flight.front().lane, site,
-        fmt::format("phase {} of {} completed with {} bytes of copies still in flight: {} bytes were announced (expect_tx), copies of {} "
-                    "bytes were issued",
-                    b.phase, barrier_text(at, site), bytes, b.expected, b.completed + bytes));
+    int stretch = checker_.site(site).stretch;
+    report("tx_count", Cause{0, stretch, stretch}, b.in_flight.front().warp, b.in_flight.front().lane, site, [&] {
+      return fmt::format(
+          "phase {} of {} completed with {} bytes of copies still in flight: {} bytes were announced (expect_tx), copies of "
+          "{} bytes were issued",
+          b.phase, barrier_text(at, site), bytes, b.expected, b.completed + bytes);
+    });
   }
   b.done = b.arrived;
   b.expected = b.completed = 0;

@@ -19,6 +19,7 @@ struct Site {
   std::string place;   // in the user's source, "gemm.py:21"; empty: not known
   int line = 0;        // of the printed kernel; 0: not known
   std::string buffer;  // whose elements it accesses; empty: none, or not known
+  int stretch = 0;     // of the kernel's text between two statements that synchronise, by its number
 };
 
 struct Kernel {

@@ -320,16 +320,42 @@ TEST_F(CheckerTest, APhaseThatEndsWithACopyInFlightHasAWrongCount) {
 TEST_F(CheckerTest, WgmmaReadsUntilItsGroupIsWaitedFor) {
   thread(0, W, s(0));
   sync_block();
-  g->access(g->issue(0, -1, Engine::kWgmma), s(0), 64, R, 1);
+  g->access(g->issue(0, -1, Engine::kWgmma), s(0), 4, R, 1);
   thread(0, W, s(0), 2);  // not waited for
   thread(0, R, s(0), 2);
-  EXPECT_THAT(findings.take(), SizeIs(2));  // and the rest of the 64 bytes was never written
+  EXPECT_THAT(findings.take(), SizeIs(1));
   g->access(g->issue(0, -1, Engine::kWgmma), s(0), 4, R, 1);
   g->commit(0, kAllLanes, Engine::kWgmma);
   g->wait(0, kAllLanes, Engine::kWgmma, 0);
   thread(0, W, s(0));
   thread(0, R, s(0));
   EXPECT_THAT(kinds(), IsEmpty());
+}
+
+TEST_F(CheckerTest, RacesInTheSameStretchOfTheTextAreOneFinding) {
+  // Sites 1 and 2 stand before a barrier of the text, site 3 after it.
+  sites[1].stretch = sites[2].stretch = 4, sites[3].stretch = 5;
+  thread(0, W, s(0), 1), thread(32, R, s(0), 2);
+  thread(1, W, s(1), 2), thread(33, W, s(1), 2);
+  thread(2, W, s(2), 1), thread(34, R, s(2), 3);  // also mended by a barrier after site 1
+  thread(3, W, s(3), 3), thread(35, R, s(3), 3);  // not by that one
+  ASSERT_THAT(kinds(), testing::ElementsAre("race", "race"));
+  EXPECT_EQ(found[0].count, 3);
+  EXPECT_EQ(found[0].line, 20);
+  EXPECT_EQ(found[1].count, 1);
+  EXPECT_EQ(found[1].line, 30);
+}
+
+TEST_F(CheckerTest, AReadBeforeTheFirstWriteIsARaceUnlessThatComesInOrder) {
+  thread(0, R, s(0), 1);
+  thread(32, W, s(0), 2);
+  thread(0, R, s(1), 1);
+  sync_block();
+  thread(32, W, s(1), 2);
+  ASSERT_THAT(kinds(), testing::ElementsAre("race", "uninitialised"));
+  EXPECT_EQ(found[0].count, 1);
+  EXPECT_EQ(found[1].count, 1);
+  EXPECT_THAT(found[1].message, HasSubstr("thread 0 of block 0 (warp 0, lane 0) reads 's', byte 4 of the shared memory of block 0"));
 }
 
 TEST_F(CheckerTest, OutOfBoundsAndMisalignedAccessesAreLeftOut) {
