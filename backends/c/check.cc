@@ -22,6 +22,7 @@ class Checker {
     for (const Function* f : report_.module.functions) {
       report_.in(f);
       for (const Var* p : f->params) type(p->dtype, p->span, "parameter '" + std::string(p->name) + "'");
+      kiln::check::loop_exits(report_, f);
       report_.walk(
           f, [&](const Stmt* s) { stmt(s); }, [&](const Expr* e) { expr(e); });
     }

@@ -47,7 +47,7 @@ bool returns_only_zero(const Function* f) {
 class ModulePrinter {
  public:
   explicit ModulePrinter(const Module& module)
-      : module_(module), reserved_{reserved_names(), {}}, imported_(emit::imported_source(module)) {}
+      : module_(module), reserved_{reserved_names(), {}, nullptr}, imported_(emit::imported_source(module)) {}
 
   Result<Source> print() {
     for (const Function* f : module_.functions) {

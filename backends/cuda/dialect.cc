@@ -59,16 +59,43 @@ void assertion(CFamily& p, const Assert& a) {
   p.out.line("if (" + p.negated(a.condition) + ") fail(" + emit::quoted(message) + ");");
 }
 
-void before_loop(CFamily& p, const For& f) {
+// The number that the loop's annotation asks for; 0: none.
+int64_t unroll_factor(const For& f) {
   const Value* factor = f.annotations ? f.annotations->find("pragma_unroll_factor") : nullptr;
-  if (factor && factor->kind == Value::Kind::kExpr && factor->expr->as<IntImm>()) {
-    return p.out.line("#pragma unroll " + std::to_string(factor->expr->as<IntImm>()->value));
-  }
-  if (factor && factor->kind == Value::Kind::kInt) return p.out.line("#pragma unroll " + std::to_string(factor->integer));
+  if (!factor) return 0;
+  if (factor->kind == Value::Kind::kInt) return factor->integer;
+  return factor->kind == Value::Kind::kExpr && factor->expr->as<IntImm>() ? factor->expr->as<IntImm>()->value : 0;
+}
+
+int64_t copies_in(const Stmt* s);
+
+// Copies of the body of an unrolled loop, with the loops in it; 1: it is not unrolled.
+int64_t unrolled_copies(const For& f) {
+  int64_t copies = unroll_factor(f);
   auto* extent = f.extent->as<IntImm>();
-  bool long_loop = extent && extent->value > kMostUnrolled;  // as often as the compiler finds right
-  bool unrolled = f.for_kind == ForKind::kUnrolled || f.for_kind == ForKind::kVectorized;
-  if (unrolled && !long_loop) p.out.line("#pragma unroll");
+  if (copies == 0 && (f.for_kind == ForKind::kUnrolled || f.for_kind == ForKind::kVectorized)) copies = extent ? extent->value : 1;
+  return copies <= 1 || copies > kMostUnrolled ? 1 : copies * copies_in(f.body);
+}
+
+// The most copies of a statement that unrolled loops in `s` make.
+int64_t copies_in(const Stmt* s) {
+  int64_t most = 1;
+  auto on_stmt = [&](const Stmt* inner) {
+    auto* f = inner->as<For>();
+    int64_t copies = f ? unrolled_copies(*f) : 1;
+    if (copies <= kMostUnrolled) most = std::max(most, copies);  // else the loop stays one, and those in it have been seen
+  };
+  visit(s, on_stmt, [](const Expr*) {});
+  return most;
+}
+
+void before_loop(CFamily& p, const For& f) {
+  int64_t factor = unroll_factor(f);
+  bool asked = factor > 0 || f.for_kind == ForKind::kUnrolled || f.for_kind == ForKind::kVectorized;
+  auto* extent = f.extent->as<IntImm>();
+  bool long_loop = factor == 0 && extent && extent->value > kMostUnrolled;
+  if (!asked || long_loop || unrolled_copies(f) > kMostUnrolled) return;  // as often as the compiler finds right
+  p.out.line(factor > 0 ? "#pragma unroll " + std::to_string(factor) : "#pragma unroll");
 }
 
 // One copy of `bytes` bytes for each part of a vector.

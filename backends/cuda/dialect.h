@@ -11,7 +11,8 @@ namespace kiln::cuda {
 
 extern const emit::Dialect dialect;
 
-// Iterations that a loop is unrolled to at most: beyond, NVRTC takes minutes, and the printed loop says nothing of unrolling.
+// Copies of a body that loops in one another are unrolled to at most: beyond, NVRTC takes minutes, and the outer loop says nothing of
+// unrolling.
 constexpr int64_t kMostUnrolled = 1024;
 
 // The walker with what calls need to know.

@@ -233,10 +233,12 @@ bool has_type(ir::DataType t) {
   return t.is_floating() || t.is_bool() || t.code == ir::TypeCode::kHandle;
 }
 
-bool is_reserved_to_cuda(std::string_view name) {
-  bool api = name.size() > 4 && name.starts_with("cuda") && name[4] >= 'A' && name[4] <= 'Z';  // cudaEvent_t, cudaErrorAssert
-  return api || name.starts_with("CU") || name.starts_with("NV_");
+bool is_macro_of_cuda(std::string_view name) {
+  bool api = name.size() > 4 && name.starts_with("cuda") && name[4] >= 'A' && name[4] <= 'Z';  // cudaStreamDefault, cudaHostAllocMapped
+  return api || name.starts_with("CUDA") || name.starts_with("CU_") || name.starts_with("NV_");
 }
+
+bool is_reserved_to_cuda(std::string_view name) { return is_macro_of_cuda(name) || name.starts_with("CU"); }
 
 const emit::Names& reserved_names() {
   static const emit::Names all = [] {

@@ -51,6 +51,8 @@ bool has_type(ir::DataType t);
 
 // Names that no variable or function of the printed text may take.
 const emit::Names& reserved_names();
+// Whether a macro of CUDA's headers, some of which NVRTC always includes, may have this name: no declaration can.
+bool is_macro_of_cuda(std::string_view name);
 // Whether NVRTC's own declarations may have a global name: those of the runtime's API begin alike.
 bool is_reserved_to_cuda(std::string_view name);
 

@@ -58,7 +58,7 @@ std::string text(const uint32_t (&extents)[3]) {
 }
 
 struct KernelPlan {
-  std::string name, symbol;
+  std::string symbol;
   std::vector<int> values;  // for each launch parameter, which value it is
   bool has_cluster = false, cooperative = false, dependent_launch = false;
 };
@@ -260,7 +260,7 @@ Result<std::shared_ptr<const runtime::Launcher>> make_launcher(const Source& sou
                                                                runtime::ArtifactFn ptx) {
   std::vector<KernelPlan> plans;
   for (const KernelInfo& k : source.kernels) {
-    KernelPlan plan{k.name, k.symbol, {}, false, k.cooperative, k.dependent_launch};
+    KernelPlan plan{k.symbol, {}, false, k.cooperative, k.dependent_launch};
     for (const std::string& tag : k.launch_params) {
       int value = value_of(tag);
       if (value < 0) return Error{Code::kUnsupported, "launch parameter '" + tag + "' is not known", "kernel " + k.name, ""};

@@ -75,6 +75,19 @@ bool is_one_of(std::string_view flag, const std::string_view (&allowed)[N]) {
   });
 }
 
+// Whether the value of a flag of kFlags is one that the compilers take; they would say no place.
+bool has_fit_value(std::string_view flag) {
+  size_t equals = flag.find('=');
+  if (equals == flag.npos) return true;
+  std::string_view name = flag.substr(flag.find_first_not_of('-'), equals - flag.find_first_not_of('-')), value = flag.substr(equals + 1);
+  auto among = [&](std::initializer_list<std::string_view> values) {
+    return std::find(values.begin(), values.end(), value) != values.end();
+  };
+  if (name == "maxrregcount" || name == "diag-suppress") return value.find_first_not_of("0123456789,") == value.npos;
+  if (name == "std") return among({"c++03", "c++11", "c++14", "c++17", "c++20"});
+  return among({"true", "false"});
+}
+
 // -DNAME, -DNAME=value, -UNAME, -Ifolder: in one word. They reach the compiler as arguments, never a shell.
 bool is_preprocessor_flag(std::string_view flag) {
   if (flag.size() < 3 || (!flag.starts_with("-D") && !flag.starts_with("-U") && !flag.starts_with("-I"))) return false;
@@ -105,6 +118,10 @@ Status add_flags(std::string_view text, std::vector<std::string>& out) {
     bool fine = word.starts_with(kPtxas) ? is_one_of(std::string_view(word).substr(kPtxas.size()), kPtxasFlags)
                                          : is_one_of(word, kFlags) || is_preprocessor_flag(word);
     if (!fine) return bad_flag(word);
+    if (!word.starts_with(kPtxas) && !is_preprocessor_flag(word) && !has_fit_value(word)) {
+      return Error{Code::kInvalidArgument, "compile flag '" + word + "' has no such value", "",
+                   "true or false; a number for --maxrregcount; c++17 or c++20 for --std"};
+    }
     out.push_back(word);
   }
   return Ok{};

@@ -95,7 +95,11 @@ const HelperIndex& helper_index() {
 class ModulePrinter {
  public:
   ModulePrinter(const Module& module, const Arch& arch, const emit::PlaceStyle& style)
-      : module_(module), arch_(arch), style_(style), reserved_{reserved_names(), {}}, imported_(emit::imported_source(module)) {}
+      : module_(module),
+        arch_(arch),
+        style_(style),
+        reserved_{reserved_names(), {}, is_macro_of_cuda},
+        imported_(emit::imported_source(module)) {}
 
   Source print() {
     for (const Function* f : module_.functions) {

@@ -39,6 +39,7 @@ class Checker {
       bool kernel = emit::is_kernel(f);
       f = lower_fragments(arena_, f);
       for (const Var* p : f->params) type(p->dtype, p->span, "parameter '" + std::string(p->name) + "'");
+      kiln::check::loop_exits(report_, f);
       report_.walk(
           f, [&](const Stmt* s) { stmt(s); },
           [&](const Expr* e) {

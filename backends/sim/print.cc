@@ -67,7 +67,7 @@ const emit::Names& reserved_names() {
 class ModulePrinter {
  public:
   ModulePrinter(const Module& module, bool checked)
-      : module_(module), checked_(checked), reserved_{reserved_names(), {}}, imported_(emit::imported_source(module)) {}
+      : module_(module), checked_(checked), reserved_{reserved_names(), {}, nullptr}, imported_(emit::imported_source(module)) {}
 
   Printed print() {
     for (const Function* f : module_.functions) functions_.push_back(lowered(f));

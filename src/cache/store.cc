@@ -144,7 +144,8 @@ Status Store::publish(std::string_view key_text, std::string_view payload, uint6
   // Not flushed to the disk: after a power cut the entry may be damaged, which reading finds out.
   File file(openat(folder_.fd(), temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!file) return failed("cannot write to the cache");
-  if (!write_whole(file.fd(), entry) || renameat(folder_.fd(), temporary.c_str(), folder_.fd(), name.c_str()) != 0) {
+  auto put = [&] { return renameat(folder_.fd(), temporary.c_str(), folder_.fd(), name.c_str()) == 0; };
+  if (!write_whole(file.fd(), entry) || !(put() || (errno == EISDIR && remove(name) && put()))) {
     Error error = failed("cannot write to the cache");
     remove(temporary);
     return error;
@@ -267,7 +268,7 @@ Result<Usage> Store::clear() const {
     if (remove(item.name)) {
       ++out.removed;
       out.removed_bytes += item.bytes;
-    } else if (errno != ENOENT) {
+    } else if (errno != ENOENT && errno != ENOTEMPTY && errno != EEXIST) {  // gone meanwhile; a folder with something in it, so not ours
       return failed("cannot remove entries of the cache");
     }
   }

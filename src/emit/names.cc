@@ -28,7 +28,9 @@ void NameScope::pop() {
 }
 
 std::string NameScope::fresh(std::string_view name) {
-  std::string base = identifier(name), unique = base;
+  std::string base = identifier(name);
+  if (prefix_ && prefix_(base)) base.insert(0, "v_");
+  std::string unique = base;
   for (int i = 1; taken_.contains(unique) || language_.contains(unique); ++i) unique = base + "_" + std::to_string(i);
   taken_.insert(unique);
   levels_.back().push_back(unique);

@@ -15,8 +15,9 @@ using Names = std::set<std::string, std::less<>>;
 
 // Names that no Var of a module may take.
 struct Reserved {
-  const Names& language;  // the same for all modules
-  Names module;           // of its functions, and those that it calls
+  const Names& language;                       // the same for all modules
+  Names module;                                // of its functions, and those that it calls
+  bool (*prefix)(std::string_view) = nullptr;  // whether the language keeps all names that begin as this one does; null: none
 };
 
 // `name` as a C identifier: bytes other than ASCII letters, digits and '_' become '_'; one that is empty, starts with a digit, or is
@@ -30,11 +31,13 @@ bool is_identifier(std::string_view name);
 class NameScope {
  public:
   // What `reserved` refers to must outlive the scope.
-  explicit NameScope(const Reserved& reserved) : language_(reserved.language), levels_(1), taken_(reserved.module) {}
+  explicit NameScope(const Reserved& reserved)
+      : language_(reserved.language), prefix_(reserved.prefix), levels_(1), taken_(reserved.module) {}
 
   void push() { levels_.emplace_back(); }
   void pop();
-  // Gives `var` a name in the innermost scope: its own, or with the first suffix _1, _2, ... that is free.
+  // Gives `var` a name in the innermost scope: its own, or with the first suffix _1, _2, ... that is free; after "v_" where the
+  // language keeps names that begin so.
   const std::string& declare(const ir::Var* var);
   // The text that stands for `var` from now on, as "x[lane]".
   void alias(const ir::Var* var, std::string text) { names_[var] = std::move(text); }
@@ -46,6 +49,7 @@ class NameScope {
 
  private:
   const Names& language_;
+  bool (*prefix_)(std::string_view);
   std::vector<std::vector<std::string>> levels_;
   Names taken_;
   std::map<const ir::Var*, std::string> names_;  // looked up, never walked: its order must not reach the text

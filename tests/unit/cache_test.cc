@@ -212,6 +212,25 @@ TEST_F(Cache, WhatIsNoFileIsDamaged) {
   EXPECT_TRUE(hits(key_of("link"), "2"));
 }
 
+TEST_F(Cache, AFolderInPlaceOfAnEntryIsReportedAndStays) {
+  fetch_as(key_of("other"), "1");
+  std::string empty = entry_path(key_of("empty")), full = entry_path(key_of("full"));
+  fs::create_directory(empty);
+  fs::create_directory(full);
+  std::ofstream(full + "/mine") << "precious";
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(fetch_as(key_of("empty"), "2").bytes, "2");
+  EXPECT_TRUE(hits(key_of("empty"), "2"));  // replaced by a file
+  EXPECT_EQ(fetch_as(key_of("full"), "3").bytes, "3");
+  EXPECT_TRUE(fetch_as(key_of("full"), "3").made);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr(full));
+  auto cleared = store().clear();
+  ASSERT_TRUE(cleared.ok()) << cleared.error().to_string();
+  EXPECT_EQ(cleared->removed, 2u);
+  EXPECT_TRUE(store().prune(1).ok());
+  EXPECT_TRUE(fs::exists(full + "/mine"));
+}
+
 TEST_F(Cache, AMovedFolderKeepsItsHits) {
   fetch_as(key_of("x"), "bytes");
   fs::rename(path("cache"), path("elsewhere"));

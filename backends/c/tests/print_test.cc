@@ -49,6 +49,11 @@ TEST(CPrint, RefusesOperatorsByNameAndType) {
   EXPECT_THAT(refusal("A_1[0] = T.exp(A_1[0])", "int8"), HasSubstr("no operator 'tirx.exp' on int8"));
 }
 
+TEST(CPrint, ALoopIsLeftOutsideOne) {
+  EXPECT_EQ(refusal("T.evaluate(T.call_intrin(\"handle\", \"tl.loop_break\"))"), "'tl.loop_break' is outside a loop");
+  EXPECT_THAT(printed("for i in range(8):\n            T.evaluate(T.call_intrin(\"handle\", \"tl.loop_break\"))"), HasSubstr("break;"));
+}
+
 TEST(CPrint, CallsTheWidthOfTheOperand) {
   EXPECT_THAT(printed("A_1[0] = T.exp(A_1[1])"), HasSubstr("A[0] = expf(A[1]);"));
   EXPECT_THAT(printed("A_1[0] = T.exp(A_1[1])", "float64"), HasSubstr("A[0] = exp(A[1]);"));

@@ -179,6 +179,24 @@ TEST(CudaPrint, KernelsDoNotTakeNamesOfTheRuntime) {
   }
 }
 
+// Macros of headers that NVRTC includes unasked.
+TEST(CudaPrint, VariablesDoNotTakeNamesOfMacros) {
+  auto text_of = [](const std::string& name) {
+    return printed(
+        name + ": T.int32 = tx // 2\n        A_1[" + name + "] = T.Cast(\"float32\", " + name + ")\n        A_1[" + name + " + 1] = 1.0",
+        "sm_80");
+  };
+  for (std::string name : {"cudaStreamDefault", "cudaHostAllocDefault", "CUDARTAPI", "CU_UUID_HAS_BEEN_DEFINED"}) {
+    std::string text = text_of(name);
+    EXPECT_THAT(text, HasSubstr("int v_" + name + " = "));
+    Source source;
+    source.text = text;
+    auto ptx = compile(source, *arch_of(*Target::parse("cuda -arch=sm_80")), {}, Format::kPtx);
+    EXPECT_TRUE(ptx.ok()) << name << ": " << ptx.error().to_string();
+  }
+  EXPECT_THAT(text_of("cuda_index"), HasSubstr("int cuda_index = "));
+}
+
 TEST(CudaPrint, ConversionsOfFloat8AreTheHardwaresWhereItHasThem) {
   std::string body = "A_1[tx] = T.Cast(\"float8_e4m3fn\", T.float32(1.0) * T.Cast(\"float32\", tx))";
   EXPECT_THAT(printed(body, "sm_89", "float8_e4m3fn"), HasSubstr("cvt.rn.satfinite.e4m3x2.f32"));

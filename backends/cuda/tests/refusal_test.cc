@@ -136,6 +136,21 @@ TEST(CudaPrint, LongLoopsAreNotUnrolled) {
   EXPECT_THAT(result({"for i in T.unroll(1024):", "    O_1[i] = i"}), HasSubstr("#pragma unroll\n"));
 }
 
+// Copies multiply: 64 of 64 are 4096.
+TEST(CudaPrint, OfLoopsInOneAnotherTheInnerAreUnrolled) {
+  std::string nest = result({"for i in T.unroll(64):", "    for j in T.unroll(64):", "        O_1[j] = i + j"});
+  EXPECT_THAT(nest, HasSubstr("    #pragma unroll\n    for (int j = 0; j < 64; ++j) {"));
+  EXPECT_THAT(nest, Not(HasSubstr("#pragma unroll\n  for (int i")));
+  std::string two = result({"for i in T.unroll(32):", "    for j in T.unroll(32):", "        O_1[j] = i + j"});
+  EXPECT_THAT(two, HasSubstr("#pragma unroll\n  for (int i"));
+  std::string asked = result(
+      {"for i in T.serial(64, annotations={\"pragma_unroll_factor\": 64}):", "    for j in T.unroll(64):", "        O_1[j] = i + j"});
+  EXPECT_THAT(asked, Not(HasSubstr("#pragma unroll 64")));
+  std::string beside = result(
+      {"for i in T.unroll(64):", "    for j in T.unroll(16):", "        O_1[j] = i", "    for j in T.unroll(16):", "        O_1[j] = j"});
+  EXPECT_THAT(beside, HasSubstr("#pragma unroll\n  for (int i"));
+}
+
 TEST(CudaRefuses, NamesInErrorsStayOnTheirLine) {
   std::string error = shared({"(8,), \"int32\", scope=\"sha\\nred\\x1b\""}, "sm_90a");
   EXPECT_THAT(error, HasSubstr("has no storage scope 'sha\\x0ared\\x1b' for buffer 's0'"));

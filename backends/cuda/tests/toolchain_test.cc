@@ -178,6 +178,13 @@ TEST(CudaOptions, FlagsThatDoMoreThanChangeCodeAreRefused) {
 }
 
 TEST(CudaOptions, ValuesOutOfRangeAreRefused) {
+  for (const char* flag : {"-ftz=maybe", "--fmad=1", "--prec-div=on", "--maxrregcount=many", "-std=c++99"}) {
+    EXPECT_THAT(refusal(std::string("cuda -feature.compile_flags=") + flag),
+                HasSubstr(std::string("compile flag '") + flag + "' has no such value"));
+  }
+  for (const char* flag : {"-ftz=true", "--fmad=false", "--maxrregcount=64", "--std=c++20", "-diag-suppress=177"}) {
+    EXPECT_EQ(refusal(std::string("cuda -feature.compile_flags=") + flag), "taken") << flag;
+  }
   EXPECT_THAT(refusal("cuda -feature.register_usage_level=11"), HasSubstr("must be a number from 0 to 10"));
   EXPECT_THAT(refusal("cuda -feature.fast_math=perhaps"), HasSubstr("'feature.fast_math' must be true or false"));
   EXPECT_THAT(refusal("cuda -code=sm_80,compute_90"), HasSubstr("target attribute code is 'compute_90'"));

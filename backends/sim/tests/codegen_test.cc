@@ -184,6 +184,12 @@ TEST(SimCodegen, AnOperatorThatTheSimulatorLacksIsRefusedByName) {
   EXPECT_THAT(module.error().message, testing::HasSubstr("codegen 'sim' has no operator 'tirx.call_llvm_intrin'"));
 }
 
+TEST(SimCodegen, ALoopIsLeftOutsideOne) {
+  auto module = build(kernel("T.call_intrin(\"handle\", \"tl.loop_break\")\n"));
+  ASSERT_FALSE(module.ok());
+  EXPECT_EQ(module.error().message, "'tl.loop_break' is outside a loop");
+}
+
 TEST(SimCodegen, AnOperatorThatTheArchitectureLacksIsRefused) {
   auto module = IRModule::parse(kernel("T.ptx_commit_group()\n"), "test.ir");
   ASSERT_TRUE(module.ok()) << module.error().to_string();
