@@ -151,7 +151,7 @@ class Checker {
     if (Atomic a = atomic_of(c)) return atomic(c, a);
     if (is_template_call(c)) {
       bool any = text_arg(c, 0) == "tl::Any" || text_arg(c, 0) == "tl::All";
-      if (any || !reduction_of(c)) report_.fault(c->span, "codegen 'sim' has no '" + std::string(text_arg(c, 0)) + "'");
+      if (any || !reduction_of(c, false)) report_.fault(c->span, "codegen 'sim' has no '" + std::string(text_arg(c, 0)) + "'");
       return;
     }
     if (decoded(c)) return;

@@ -268,7 +268,7 @@ class Collective {
 
   // Reductions and scans of tile programs: a helper that the tables get.
   void reduction() {
-    std::optional<Reduction> r = reduction_of(c_);
+    std::optional<Reduction> r = reduction_of(c_, lane_.checked);
     if (!r) return lane_.out.line("#error no such reduction");  // the check refuses it
     lane_.tables.helpers[r->name] = r->text;
     std::string out = r->has_result ? result_array() : "";

@@ -38,8 +38,12 @@ std::string combined(std::string_view op, DataType t, const std::string& a, cons
 }
 
 // A butterfly over `threads` threads whose numbers differ in bits from `scale` on; above a warp through `scratch`.
-std::string all_reduce_text(const std::string& name, std::string_view op, DataType t) {
+std::string all_reduce_text(const std::string& name, std::string_view op, DataType t, bool checked) {
   std::string type = host_c::type_name(t), bytes = std::to_string(t.element_bytes());
+  auto element = [&](const std::string& index, const char* kind) {
+    return checked ? "*(" + type + "*)w->sim->access(w, l, shared, " + index + ", 0, " + bytes + ", " + kind + ", site)"
+                   : "shared[" + index + "]";
+  };
   return "// Combines the lanes' x over groups of threads; all of a group get the result.\n"
          "static void " +
          name + "(sim_warp* w, sim_mask m, " + type +
@@ -55,11 +59,15 @@ std::string all_reduce_text(const std::string& name, std::string_view op, DataTy
          "    if (distance >= 32) {\n"
          "      w->sim->barrier_sync(w, m, barrier ? 1 : 0, barrier, site);\n"
          "      for (int l = 0; l < 32; ++l) {\n"
-         "        if (m >> l & 1) shared[w->thread_x[l] - offset] = x[l];\n"
+         "        if (m >> l & 1) " +
+         element("w->thread_x[l] - offset", "SIM_WRITE") +
+         " = x[l];\n"
          "      }\n"
          "      w->sim->barrier_sync(w, m, barrier ? 2 : 0, barrier, site);\n"
          "      for (int l = 0; l < 32; ++l) {\n"
-         "        if (m >> l & 1) other[l] = shared[(w->thread_x[l] - offset) ^ distance];\n"
+         "        if (m >> l & 1) other[l] = " +
+         element("(w->thread_x[l] - offset) ^ distance", "SIM_READ") +
+         ";\n"
          "      }\n"
          "    } else {\n"
          "      int32_t source[32];\n"
@@ -154,7 +162,7 @@ std::string reducer(std::string_view name) {
 }
 
 std::optional<Reduction> all_reduce(std::string_view op, const Expr* value, const Expr* scratch, int threads, int scale, int offset,
-                                    int barrier) {
+                                    int barrier, bool checked) {
   DataType t = value->dtype;
   auto power = [](int n) { return n > 0 && (n & (n - 1)) == 0; };
   bool fits = !op.empty() && power(scale) && threads > 0 && threads <= 1024 && threads % scale == 0 && power(threads / scale) &&
@@ -162,7 +170,7 @@ std::optional<Reduction> all_reduce(std::string_view op, const Expr* value, cons
   if (!fits || (threads > 32 && threads > scale && !scratch)) return std::nullopt;
   Reduction r;
   r.name = "all_reduce_" + std::string(op) + "_" + dtype_name(t);
-  r.text = all_reduce_text(r.name, op, t);
+  r.text = all_reduce_text(r.name, op, t, checked);
   r.values = {value};
   if (scratch) r.agreed = {scratch};
   for (int n : {threads, scale, offset, barrier}) r.constants += ", " + std::to_string(n);
@@ -206,8 +214,10 @@ std::optional<Reduction> scan(const Call* c, std::string_view text, const std::v
 
 }  // namespace
 
-std::optional<Reduction> reduction_of(const Call* c) {
-  auto warp = [&](std::string_view op) { return c->args.size() == 1 ? all_reduce(op, c->args[0], nullptr, 32, 1, 0, 0) : std::nullopt; };
+std::optional<Reduction> reduction_of(const Call* c, bool checked) {
+  auto warp = [&](std::string_view op) {
+    return c->args.size() == 1 ? all_reduce(op, c->args[0], nullptr, 32, 1, 0, 0, checked) : std::nullopt;
+  };
   switch (c->op) {
     case Op::tl_warp_reduce_sum: return warp("sum");
     case Op::tl_warp_reduce_max: return warp("max");
@@ -226,7 +236,7 @@ std::optional<Reduction> reduction_of(const Call* c) {
     barrier = number(args[4].substr(17, args[4].size() - 18));
   }
   return all_reduce(reducer(args[0]), c->args[1], c->args.size() > 2 ? c->args[2] : nullptr, number(args[1]), number(args[2]),
-                    args.size() > 3 ? number(args[3]) : 0, barrier);
+                    args.size() > 3 ? number(args[3]) : 0, barrier, checked);
 }
 
 }  // namespace kiln::sim

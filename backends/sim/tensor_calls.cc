@@ -134,8 +134,13 @@ class TensorCall {
     std::string rows = lane_.names.fresh("rows");
     o.begin();
     lane_.out.line("uint32_t " + rows + "[128];");
-    lane_.out.line("for (int i = 0; i < 128; ++i) " + rows + "[i] = ((const uint32_t*)" + words + ")[i];");
-    lane_.out.line("for (int i = 0; i < 128; ++i) ((uint32_t*)" + words + ")[i] = " + rows + "[i % 4 * 32 + i / 4];");
+    auto element = [&](const char* kind) {
+      std::string base = lane_.checked ? "*(uint32_t*)sim->access(w, i / 4, " : "((uint32_t*)";
+      return base + words + (lane_.checked ? std::string(", i, 0, 4, ") + kind + lane_.site() + ")" : ")[i]");
+    };
+    lane_.out.line("for (int i = 0; i < 128; ++i) " + rows + "[i] = " + element("SIM_READ") + ";");
+    if (lane_.checked) line("sync_warp", "0xFFFFFFFFu");
+    lane_.out.line("for (int i = 0; i < 128; ++i) " + element("SIM_WRITE") + " = " + rows + "[i % 4 * 32 + i / 4];");
   }
 
   void mma() {

@@ -12,6 +12,7 @@
 #include "backends/sim/runtime/matrix_operations.h"
 #include "backends/sim/runtime/operations.h"
 #include "backends/sim/runtime/state.h"
+#include "backends/sim/runtime/tcgen05_operations.h"
 #include "backends/sim/runtime/tensor_map.h"
 
 namespace kiln::sim::checker {
@@ -68,6 +69,8 @@ void* local(sim_warp* w, int lane, const void* base, int64_t index, int64_t exte
   bool is_undefined = kind == SIM_READ && bytes >= 4;
   for (int32_t i = 0; is_undefined && i < bytes; i += 4) is_undefined = std::memcmp(at + i, &kUndefined, 4) == 0;
   if (is_undefined) group_of(w).uninitialised(index_of(w), lane, number(site), index);
+  group_of(w).register_access(index_of(w), lane, at, static_cast<size_t>(bytes), kind == SIM_READ ? Access::kRead : Access::kWrite,
+                              number(site));
   return at;
 }
 
@@ -132,6 +135,7 @@ void grid_sync(sim_warp* w, sim_mask mask, int32_t site) {
 
 void fence(sim_warp* w, sim_mask mask, int kind, int scope, int32_t site) {
   if (kind == SIM_FENCE_THREAD) group_of(w).fence(index_of(w), mask);
+  if (kind == SIM_FENCE_PROXY_ASYNC) group_of(w).fence_proxy(index_of(w), mask);
   ops::fence(w, mask, kind, scope, site);
 }
 
@@ -348,6 +352,8 @@ bool access_rows(sim_warp* w, const void* form, const sim_lanes* rows, Access ac
 }
 
 void ldmatrix(sim_warp* w, sim_mask mask, const void* form, const sim_lanes* d, const sim_lanes* from, int32_t site) {
+  size_t bytes = static_cast<size_t>(static_cast<const MatrixMove*>(form)->rows()) / 8 * 4;
+  for (int l = 0; l < kLanes; ++l) group_of(w).register_access(index_of(w), l, d->at[l], bytes, Access::kWrite, number(site));
   if (access_rows(w, form, from, Access::kRead, site)) ops::ldmatrix(w, mask, form, d, from, site);
 }
 
@@ -361,9 +367,17 @@ void wgmma(sim_warp* w, sim_mask mask, const void* form, const sim_lanes* d, con
   auto read = [&](uint32_t offset, int bytes) {
     group_of(w).access(op, w->shared + offset, static_cast<size_t>(bytes), Access::kRead, number(site));
   };
-  (void)wgmma_reads(*static_cast<const Wgmma*>(form), w->warp % 4, registers ? nullptr : &a, b,
+  const auto& f = *static_cast<const Wgmma*>(form);
+  group_of(w).use_registers(op, *d, 4 * static_cast<size_t>(f.registers_d()), number(site));
+  if (registers) group_of(w).use_registers(op, *registers, 16, number(site));
+  (void)wgmma_reads(f, w->warp % 4, registers ? nullptr : &a, b,
                     read);  // the operation tells of what is wrong
   ops::wgmma(w, mask, form, d, registers, a, b, keep, metadata, site);
+}
+
+void wgmma_fence(sim_warp* w, sim_mask mask, int32_t site) {
+  group_of(w).wgmma_fence(index_of(w));
+  ops::wgmma_fence(w, mask, site);
 }
 
 void wgmma_commit(sim_warp* w, sim_mask mask, int32_t site) {
@@ -374,6 +388,28 @@ void wgmma_commit(sim_warp* w, sim_mask mask, int32_t site) {
 void wgmma_wait(sim_warp* w, sim_mask mask, int32_t pending, int32_t site) {
   group_of(w).wait(index_of(w), mask, Engine::kWgmma, std::max(pending, 0));
   ops::wgmma_wait(w, mask, pending, site);
+}
+
+// `read(descriptor's offset, bytes)` in the memory of each block that takes part.
+void tcgen05_reads_of(sim_warp* w, bool pair, const Operation& op, uint32_t offset, int bytes, int32_t site) {
+  auto own = static_cast<uint32_t>(warp_of(w).block->rank), first = pair ? own & ~1u : own;
+  for (uint32_t rank = first; rank <= first + (pair ? 1 : 0); ++rank)
+    group_of(w).access(op, w->cluster_shared + (rank << SIM_RANK_SHIFT) + offset, static_cast<size_t>(bytes), Access::kRead, number(site));
+}
+
+void tcgen05_mma(sim_warp* w, int lane, const void* form, const sim_tcgen05_mma* operands, int32_t site) {
+  auto& f = *static_cast<const Tcgen05Mma*>(form);
+  Operation op = group_of(w).issue(index_of(w), lane, Engine::kTensor);
+  (void)tcgen05_reads(f, tcgen05_operands(*operands),
+                      [&](uint32_t offset, int bytes) { tcgen05_reads_of(w, f.pair, op, offset, bytes, site); });
+  ops::tcgen05_mma(w, lane, form, operands, site);
+}
+
+void tcgen05_cp(sim_warp* w, int lane, const void* form, uint32_t address, uint64_t descriptor, int32_t site) {
+  auto& f = *static_cast<const TensorCopy*>(form);
+  Operation op = group_of(w).issue(index_of(w), lane, Engine::kTensor);
+  (void)tensor_copy_reads(f, descriptor, [&](uint32_t offset, int bytes) { tcgen05_reads_of(w, f.pair, op, offset, bytes, site); });
+  ops::tcgen05_cp(w, lane, form, address, descriptor, site);
 }
 
 void tcgen05_commit(sim_warp* w, int lane, void* barrier, int32_t blocks, int32_t site) {
@@ -427,8 +463,11 @@ const sim_api& checked_api() {
     a.ldmatrix = ldmatrix;
     a.stmatrix = stmatrix;
     a.wgmma = wgmma;
+    a.wgmma_fence = wgmma_fence;
     a.wgmma_commit = wgmma_commit;
     a.wgmma_wait = wgmma_wait;
+    a.tcgen05_mma = tcgen05_mma;
+    a.tcgen05_cp = tcgen05_cp;
     a.tcgen05_commit = tcgen05_commit;
     return a;
   }();

@@ -26,7 +26,7 @@ const char* engine_text(size_t engine) {
 }
 
 // Causes of races: between threads that a barrier can order, or not.
-constexpr uint64_t kOneGroup = 0, kTwoGroups = 1;
+constexpr uint64_t kOneGroup = 0, kTwoGroups = 1, kProxies = 2;
 
 uintptr_t word_of(const std::byte* at) { return reinterpret_cast<uintptr_t>(at) / 4; }
 
@@ -98,6 +98,15 @@ void Group::race(const Entry& before, const Entry& now, const std::byte* at) {
         "the {} of {} by {}{} is not ordered after the {} by {}{}{}", verb(now.access), place_text(at, now.site), agent_text(now),
         checker_.line_text(now.site), verb(before.access), elsewhere, checker_.site_text(before.site),
         before.group == number_ && before.agent == now.agent && now.agent % kEngines == 0 ? ": no __syncwarp between them" : "");
+  });
+}
+
+void Group::unfenced(const Entry& write, const Entry& read, const std::byte* at) {
+  auto [first, last] = std::minmax(checker_.site(write.site).stretch, checker_.site(read.site).stretch);
+  checker_.findings_.add("race", checker_.launch().kernel, {kProxies, first, last}, checker_.site(read.site), [&] {
+    return fmt::format("the read of {} by {}{}, in the async proxy, does not see the write by {}{}: no fence.proxy.async between them",
+                       place_text(at, read.site), agent_text(read), checker_.line_text(read.site), agent_text(write),
+                       checker_.site_text(write.site));
   });
 }
 

@@ -24,6 +24,7 @@ bool is_same_time(const Entry& a, const Entry& b) {
 
 void Knowledge::join(const Knowledge& other) {
   here.join(other.here);
+  async.join(other.async);
   for (const auto& [group, clock] : other.elsewhere) elsewhere[group].join(clock);
 }
 
@@ -74,6 +75,28 @@ bool Group::is_visible(int index, int lane, const Entry& write) const {
     if (is_ordered(index, lane, one)) return true;
   }
   return false;
+}
+
+// Threads work in the generic proxy. So does cp.async by the letter of PTX, but compilers and libraries hand what it wrote to wgmma with no
+// proxy fence, and devices run that; its writes are taken for visible.
+bool Group::is_async_proxy(const Entry& e) const { return e.agent / kEngines >= warps_.size() || e.agent % kEngines != 0; }
+
+// Whether a write that is ordered before was also made visible to the async proxy. Of several that wrote the same, one will do; a warp as a
+// whole knows what any of its lanes does.
+bool Group::is_fenced(int index, int lane, const Entry& write) const {
+  const Warp& w = warp(index);
+  auto knows = [&](int l) {
+    auto of = [&](const Knowledge& k) { return write.epoch <= k.async.known(write.agent, l); };
+    if (of(w.common)) return true;
+    if (lane >= 0) return w.lanes[static_cast<size_t>(lane)] && of(*w.lanes[static_cast<size_t>(lane)]);
+    return std::any_of(w.lanes.begin(), w.lanes.end(), [&](const auto& own) { return own && of(*own); });
+  };
+  uint32_t known = 0;
+  for (uint32_t rest = write.lanes; rest; rest &= rest - 1) {
+    int l = __builtin_ctz(rest);
+    if (knows(l)) known |= bit(l);
+  }
+  return write.is_same ? known != 0 : known == write.lanes;
 }
 
 Shadow* Group::find(const std::byte* at, size_t bytes, bool& is_shared) {
@@ -215,6 +238,9 @@ bool Group::record(int index, int lane, const Entry& now, const void* where, siz
       Entry copy = *before;
       race(copy, now, first);
       if (!cell.is_written) explain_unwritten(first, size);
+    } else if (is_shared && now.access == Access::kRead && cell.write.epoch && is_async_proxy(now) && !is_async_proxy(cell.write) &&
+               !is_fenced(index, lane, cell.write)) {
+      unfenced(cell.write, now, first);
     }
     keep(shadow, cell, index, lane, now);
   });

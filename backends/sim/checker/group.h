@@ -17,6 +17,7 @@
 #include "backends/sim/checker/clock.h"
 #include "backends/sim/checker/findings.h"
 #include "backends/sim/checker/shadow.h"
+#include "backends/sim/runtime/sim.h"
 
 namespace kiln::sim::checker {
 
@@ -46,6 +47,7 @@ struct Operation {
 // What is known at a point of the run.
 struct Knowledge {
   Clock here;                           // of the group
+  Clock async;                          // of that, what a proxy fence has made visible to the async proxy
   std::map<uint32_t, Clock> elsewhere;  // of other groups, by their number
   void join(const Knowledge& other);
 };
@@ -73,6 +75,9 @@ class Group {
   bool atomic(int warp, int lane, const void* at, size_t bytes, Access access, Order order, uint32_t site);
   // __threadfence, fence.acq_rel and the like.
   void fence(int warp, uint32_t mask);
+  // fence.proxy.async: what the lanes know becomes visible to the async proxy, for those who come to know it from them (PTX ISA 9.0,
+  // 8.9.3: two accesses by different proxies are in order where a proxy fence lies on the path between them).
+  void fence_proxy(int warp, uint32_t mask);
 
   // --- the threads of a warp
   void warp_sync(int warp, uint32_t mask);
@@ -105,6 +110,14 @@ class Group {
   void copied(const void* barrier, int64_t bytes);
   void arrived(const void* barrier);
 
+  // --- registers of wgmma (PTX ISA 9.0, 9.7.15.7): no access to them until their group is waited for, and a wgmma.fence between an access
+  // and the next wgmma that works with them, except between those of one shape.
+  void use_registers(const Operation& op, const sim_lanes& lanes, size_t bytes, uint32_t site);  // of each lane; by a wgmma
+  void register_access(int warp, int lane, const void* at, size_t bytes, Access access, uint32_t site) {
+    if (!warps_[static_cast<size_t>(warp)].fragments.empty()) check_registers(warp, lane, at, bytes, access, site);
+  }
+  void wgmma_fence(int warp);
+
   // --- faults that the runtime or generated code sees
   void out_of_bounds(int warp, int lane, int64_t index, int64_t extent, uint32_t site);  // of a buffer's own extent
   void uninitialised(int warp, int lane, uint32_t site, int64_t index);                  // element of a lane's own array
@@ -117,6 +130,18 @@ class Group {
 
  private:
   friend class Checker;
+  // Registers that a wgmma works with.
+  struct Fragment {
+    std::array<const std::byte*, kLanes> at;
+    size_t bytes = 0;
+    uint32_t group = 0;  // of the last wgmma
+    uint32_t site = 0;   // and where that is
+    bool is_in_flight = false;
+    bool is_touched = false;  // accessed since the last wgmma.fence
+    int lane = 0;             // by whom
+    uint32_t touched_at = 0;
+    bool overlaps(size_t l, const std::byte* from, size_t size) const { return from < at[l] + bytes && at[l] < from + size; }
+  };
   struct Warp {
     uint32_t existing = kAllLanes, live = kAllLanes;
     Knowledge common;                                                // what all lanes know
@@ -133,6 +158,8 @@ class Group {
     };
     std::unique_ptr<Fence> fence;         // the last one
     std::unique_ptr<Knowledge> unfenced;  // read by relaxed atomics, acquired by the next fence
+    std::vector<Fragment> fragments;
+    bool has_wgmma_fence = false;
   };
   struct Barrier {
     Knowledge arrived, done;
@@ -152,6 +179,8 @@ class Group {
   uint32_t everyone(const Warp& w, uint32_t mask) const;
   bool is_ordered(int warp, int lane, const Entry& before) const;
   bool is_visible(int warp, int lane, const Entry& write) const;
+  bool is_async_proxy(const Entry& e) const;
+  bool is_fenced(int warp, int lane, const Entry& write) const;
   Knowledge release(int warp, uint32_t mask);
   void acquire(int warp, uint32_t mask, const Knowledge& k);
   static Knowledge& of_lane(Warp& w, int lane);
@@ -159,6 +188,8 @@ class Group {
   Barrier& barrier(const void* at) { return mbarriers_[at]; }
   void touch_barrier(int warp, uint32_t mask, const void* at, Access access, uint32_t site);
   void check_block_barriers();
+  void check_registers(int warp, int lane, const void* at, size_t bytes, Access access, uint32_t site);
+  void register_fault(uint64_t cause, int warp, int lane, const Fragment& f, uint32_t site, const std::function<std::string()>& message);
   bool record(int warp, int lane, const Entry& entry, const void* at, size_t bytes, bool may_wait);
   Shadow* find(const std::byte* at, size_t bytes, bool& is_shared);
   bool is_there(int warp, int lane, const Entry& now, const std::byte* at, size_t bytes);
@@ -169,6 +200,7 @@ class Group {
   void settle_writes();
   void explain_unwritten(const std::byte* at, size_t bytes);  // a race with its first write
   void tell_unwritten();
+  void unfenced(const Entry& write, const Entry& read, const std::byte* at);
   void race(const Entry& before, const Entry& now, const std::byte* at);
   std::string agent_text(const Entry& e) const;
   std::string place_text(const std::byte* at, uint32_t site) const;

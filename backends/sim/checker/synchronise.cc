@@ -205,6 +205,7 @@ void Group::wait(int index, uint32_t mask, Engine engine, int pending) {
     uint32_t all = committed[static_cast<size_t>(first_lane(mask))], left = static_cast<uint32_t>(pending);
     Knowledge k;
     if (all > left) k.here.raise(agent(index, engine), kAllLanes, all - left);
+    for (Fragment& f : w.fragments) f.is_in_flight &= f.group + left > all;
     return acquire(index, mask, k);
   }
   for_lanes(mask, [&](size_t l) {
@@ -254,6 +255,13 @@ void Group::fence(int index, uint32_t mask) {
   w.fence = std::make_unique<Warp::Fence>();
   w.fence->released = release(index, mask);
   w.fence->lanes = mask;
+}
+
+void Group::fence_proxy(int index, uint32_t mask) {
+  Knowledge k = release(index, mask);
+  k.async = std::move(k.here);
+  k.here.clear(), k.elsewhere.clear();
+  acquire(index, mask, k);
 }
 
 bool Group::atomic(int index, int lane, const void* at, size_t bytes, Access kind, Order order, uint32_t site) {

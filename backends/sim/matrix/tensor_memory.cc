@@ -199,6 +199,13 @@ Result<TensorCopy> parse_tensor_copy(std::string_view mnemonic) {
   return r;
 }
 
+Status tensor_copy_reads(const TensorCopy& form, uint64_t descriptor, const std::function<void(uint32_t offset, int bytes)>& visit) {
+  auto matrix = tcgen05_matrix(descriptor, true);
+  if (!matrix) return matrix.error();
+  visit_pieces({*matrix, Format::kE4M3, 8, 0, form.lanes, form.bits / 8}, visit);
+  return Ok{};
+}
+
 Status tensor_copy(const TensorCopy& form, TensorMemory& memory, uint32_t address, uint64_t descriptor, std::span<const std::byte> shared) {
   auto matrix = tcgen05_matrix(descriptor, true);
   if (!matrix) return matrix.error();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -60,6 +61,8 @@ struct TensorCopy {
 };
 // "tcgen05.cp.cta_group::1.32x128b.warpx4".
 Result<TensorCopy> parse_tensor_copy(std::string_view mnemonic);
+// What it reads of the shared memory of each of its blocks, in pieces.
+Status tensor_copy_reads(const TensorCopy& form, uint64_t descriptor, const std::function<void(uint32_t offset, int bytes)>& visit);
 // Writes to one block's tensor memory (4x256b: to every 32nd lane); call it for each block of a pair with that block's `shared`.
 Status tensor_copy(const TensorCopy& form, TensorMemory& memory, uint32_t address, uint64_t descriptor, std::span<const std::byte> shared);
 

@@ -118,12 +118,7 @@ void tcgen05_shift(sim_warp* w, int lane, uint32_t address, int32_t pair, int32_
 
 void tcgen05_mma(sim_warp* w, int lane, const void* form, const sim_tcgen05_mma* operands, int32_t site) {
   auto* f = static_cast<const Tcgen05Mma*>(form);
-  Tcgen05Operands in;
-  in.d = operands->d, in.a = operands->a, in.b = operands->b, in.instruction = operands->instruction;
-  in.a_in_tensor_memory = operands->a_in_tensor_memory != 0, in.keep = operands->keep != 0;
-  in.scale_a = operands->scale_a, in.scale_b = operands->scale_b, in.scale_d = operands->scale_d;
-  std::memcpy(in.disabled, operands->disabled, sizeof in.disabled);
-  issue(w, site, [f, in, blocks = require_blocks(w, lane, f->pair, site)] {
+  issue(w, site, [f, in = tcgen05_operands(*operands), blocks = require_blocks(w, lane, f->pair, site)] {
     std::vector<Tcgen05Block> parts;
     for (Block* b : blocks) parts.push_back({&memory_of(*b), shared_of(*b)});
     return sim::tcgen05_mma(*f, in, parts);
@@ -131,6 +126,15 @@ void tcgen05_mma(sim_warp* w, int lane, const void* form, const sim_tcgen05_mma*
 }
 
 }  // namespace ops
+
+Tcgen05Operands tcgen05_operands(const sim_tcgen05_mma& o) {
+  Tcgen05Operands in;
+  in.d = o.d, in.a = o.a, in.b = o.b, in.instruction = o.instruction;
+  in.a_in_tensor_memory = o.a_in_tensor_memory != 0, in.keep = o.keep != 0;
+  in.scale_a = o.scale_a, in.scale_b = o.scale_b, in.scale_d = o.scale_d;
+  std::memcpy(in.disabled, o.disabled, sizeof in.disabled);
+  return in;
+}
 
 Result<std::shared_ptr<const void>> make_tcgen05_form(std::string_view text) {
   std::string_view mnemonic = text.substr(0, text.find(' '));

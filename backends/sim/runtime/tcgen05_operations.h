@@ -4,6 +4,7 @@
 #include <memory>
 #include <string_view>
 
+#include "backends/sim/matrix/tcgen05.h"
 #include "backends/sim/runtime/sim.h"
 #include "kiln/error.h"
 
@@ -20,6 +21,8 @@ void tcgen05_mma(sim_warp* w, int lane, const void* form, const sim_tcgen05_mma*
 }  // namespace kiln::sim::ops
 
 namespace kiln::sim {
+
+Tcgen05Operands tcgen05_operands(const sim_tcgen05_mma& o);
 
 // The form of a mnemonic that begins with "tcgen05.": of ld and st (of shape 16x32bx2 followed by " " and the offset of the upper half), cp
 // and mma.

@@ -319,17 +319,104 @@ TEST_F(CheckerTest, APhaseThatEndsWithACopyInFlightHasAWrongCount) {
 
 TEST_F(CheckerTest, WgmmaReadsUntilItsGroupIsWaitedFor) {
   thread(0, W, s(0));
+  g->fence_proxy(0, kAllLanes);
   sync_block();
   g->access(g->issue(0, -1, Engine::kWgmma), s(0), 4, R, 1);
   thread(0, W, s(0), 2);  // not waited for
   thread(0, R, s(0), 2);
   EXPECT_THAT(findings.take(), SizeIs(1));
+  g->fence_proxy(0, kAllLanes);
   g->access(g->issue(0, -1, Engine::kWgmma), s(0), 4, R, 1);
   g->commit(0, kAllLanes, Engine::kWgmma);
   g->wait(0, kAllLanes, Engine::kWgmma, 0);
   thread(0, W, s(0));
   thread(0, R, s(0));
   EXPECT_THAT(kinds(), IsEmpty());
+}
+
+TEST_F(CheckerTest, TheAsyncProxyNeedsAFenceAfterWrites) {
+  thread(0, W, s(0), 1);
+  sync_block();
+  g->access(g->issue(1, 0, Engine::kBulkRead), s(0), 4, R, 2);
+  ASSERT_THAT(found = findings.take(), SizeIs(1));
+  EXPECT_EQ(found[0].kind, "race");
+  EXPECT_EQ(found[0].message,
+            "the read of 's', byte 0 of the shared memory of block 0 by a bulk copy of thread 32 of block 0 (warp 1, lane 0) [kernel line "
+            "20], in the async proxy, does not see the write by thread 0 of block 0 (warp 0, lane 0) at k.py:1 [kernel line 10]: no "
+            "fence.proxy.async between them");
+  thread(0, W, s(1), 1);
+  sync_block();
+  g->fence_proxy(1, 1);  // by who reads, after the barrier
+  g->access(g->issue(1, 0, Engine::kBulkRead), s(1), 4, R, 2);
+  thread(0, W, s(2), 1);
+  g->fence_proxy(0, kAllLanes);  // by who wrote, before it
+  thread(0, W, s(3), 1);
+  sync_block();
+  g->access(g->issue(1, -1, Engine::kWgmma), s(2), 4, R, 2);
+  EXPECT_THAT(findings.take(), IsEmpty());
+  g->access(g->issue(1, -1, Engine::kWgmma), s(3), 4, R, 2);  // written after the fence
+  EXPECT_THAT(kinds(), testing::ElementsAre("race"));
+}
+
+TEST_F(CheckerTest, CopiesNeedNoFenceAmongThemselves) {
+  g->mbarrier_init(0, 0, s(100), 0);
+  sync_block();
+  g->access(g->issue(0, 0, s(100), 64), s(0), 64, W, 1);
+  g->copied(s(100), 64);
+  g->mbarrier_complete(s(100), 0);
+  g->mbarrier_wait(1, kAllLanes, s(100));
+  g->access(g->issue(1, -1, Engine::kWgmma), s(0), 64, R, 2);
+  EXPECT_THAT(kinds(), IsEmpty());
+}
+
+// Four registers of each lane that a wgmma of warp 0 adds to.
+struct Accumulators {
+  float of_lane[32][4];
+  sim_lanes lanes;
+  Accumulators() {
+    for (int l = 0; l < 32; ++l) lanes.at[l] = of_lane[l];
+  }
+};
+
+TEST_F(CheckerTest, RegistersOfWgmmaAreItsOwnUntilTheWait) {
+  Accumulators d;
+  auto wgmma = [&] { g->use_registers(g->issue(0, -1, Engine::kWgmma), d.lanes, 16, 1); };
+  g->wgmma_fence(0);
+  wgmma(), wgmma();  // of one shape: nothing between
+  g->commit(0, kAllLanes, Engine::kWgmma);
+  g->register_access(0, 5, &d.of_lane[5][3], 4, R, 2);
+  g->register_access(1, 5, &d.of_lane[5][3], 4, R, 2);  // another warp's registers
+  ASSERT_THAT(found = findings.take(), SizeIs(1));
+  EXPECT_EQ(found[0].kind, "race");
+  EXPECT_EQ(found[0].count, 1);
+  EXPECT_EQ(found[0].message,
+            "thread 5 of block 0 (warp 0, lane 5) reads elements of 's' while the wgmma at k.py:1 [kernel line 10] may still work with "
+            "them: no wgmma.wait_group between the two [kernel line 20]");
+  g->wait(0, kAllLanes, Engine::kWgmma, 0);
+  g->register_access(0, 5, &d.of_lane[5][3], 4, R, 2);
+  EXPECT_THAT(kinds(), IsEmpty());
+}
+
+TEST_F(CheckerTest, WgmmaNeedsAFenceAfterAccessesToItsRegisters) {
+  Accumulators d;
+  auto wgmma = [&] {
+    g->use_registers(g->issue(0, -1, Engine::kWgmma), d.lanes, 16, 1);
+    g->commit(0, kAllLanes, Engine::kWgmma);
+    g->wait(0, kAllLanes, Engine::kWgmma, 0);
+  };
+  wgmma();
+  ASSERT_THAT(found = findings.take(), SizeIs(1));
+  EXPECT_EQ(found[0].message, "warp 0 of block 0 begins a wgmma before any wgmma.fence [kernel line 10]");
+  g->wgmma_fence(0);
+  wgmma();
+  g->register_access(0, 7, &d.of_lane[7][0], 4, W, 2);
+  g->wgmma_fence(0);
+  wgmma();
+  EXPECT_THAT(findings.take(), IsEmpty());
+  g->register_access(0, 7, &d.of_lane[7][0], 4, W, 2);
+  wgmma();
+  ASSERT_THAT(kinds(), testing::ElementsAre("race"));
+  EXPECT_THAT(found[0].message, HasSubstr("begins a wgmma with registers that thread 7 of block 0 (warp 0, lane 7) accesses at k.py:2"));
 }
 
 TEST_F(CheckerTest, RacesInTheSameStretchOfTheTextAreOneFinding) {
