@@ -41,10 +41,15 @@ Status init() {
 std::vector<registry::Probe> probe() {
   registry::Probe p;
   p.what = "C compiler";
-  Result<std::string> compiler = describe_compiler(Language::kC);
+  Result<std::vector<std::string>> compiler = find_compiler();
   p.found = compiler.ok();
-  p.detail = p.found ? *compiler : compiler.error().message;
-  p.hint = p.found ? "" : compiler.error().hint;
+  if (p.found) {
+    for (const std::string& word : *compiler) p.detail += (p.detail.empty() ? "" : " ") + word;
+    p.detail += ": " + compiler_version(*compiler);
+  } else {
+    p.detail = compiler.error().message;
+    p.hint = compiler.error().hint;
+  }
   return {p};
 }
 

@@ -157,8 +157,92 @@ class Checker {
     if (decoded(c)) return;
     if (c->op == Op::tirx_call_extern || c->op == Op::tirx_call_pure_extern) return external(c);
     if (kiln::check::common_operator(report_, c) || kiln::check::simt_operator(report_, c)) return;
-    if (!is_plain(c->op)) return report_.unsupported(c);
+    if (!is_supported(c->op)) return report_.unsupported(c);
     if (!kiln::check::enough_arguments(report_, c) || !has_its_kinds(c)) report_.unsupported(c);
+  }
+
+  // The operators for which the printers have text, beside those above.
+  static bool is_supported(Op op) {
+    switch (op) {
+      case Op::tirx_cuda__cta_sync:
+      case Op::tirx_cuda__warp_sync:
+      case Op::tl_syncthreads_count:
+      case Op::tl_syncthreads_and:
+      case Op::tl_syncthreads_or:
+      case Op::tirx_cuda__syncthreads_and:
+      case Op::tirx_cuda__syncthreads_or:
+      case Op::tl_named_barrier_arrive:
+      case Op::tl_cluster_arrive:
+      case Op::tl_cluster_arrive_relaxed:
+      case Op::tl_cluster_wait:
+      case Op::tl_cluster_sync:
+      case Op::tirx_cuda__cluster_sync:
+      case Op::tl_sync_grid:
+      case Op::tirx_cuda__grid_sync:
+      case Op::tl_fence_proxy_async:
+      case Op::tl_ptx_fence_barrier_init:
+      case Op::tirx_cuda__thread_fence:
+      case Op::tirx_cuda__nano_sleep:
+      case Op::tl_mbarrier_wait_parity:
+      case Op::tirx_ptx_commit_group:
+      case Op::tirx_ptx_wait_group:
+      case Op::tl_tma_store_arrive:
+      case Op::tl_tma_store_wait:
+      case Op::tl_warpgroup_arrive:
+      case Op::tl_warpgroup_commit_batch:
+      case Op::tl_warpgroup_wait:
+      case Op::tl_wait_wgmma:
+      case Op::tl_tl_shuffle_elect:
+      case Op::tl_any_sync:
+      case Op::tl_all_sync:
+      case Op::tl_ballot_sync:
+      case Op::tirx_cuda__any_sync:
+      case Op::tirx_cuda__ballot_sync:
+      case Op::tl_activemask:
+      case Op::tirx_cuda____activemask:
+      case Op::tirx_tvm_warp_activemask:
+      case Op::tl_match_any_sync:
+      case Op::tl_match_all_sync:
+      case Op::tl_shfl_sync:
+      case Op::tl_shfl_xor_sync:
+      case Op::tl_shfl_up_sync:
+      case Op::tl_shfl_down_sync:
+      case Op::tirx_cuda____shfl_sync:
+      case Op::tirx_cuda____shfl_xor_sync:
+      case Op::tirx_cuda____shfl_up_sync:
+      case Op::tirx_cuda____shfl_down_sync:
+      case Op::tirx_tvm_warp_shuffle:
+      case Op::tirx_tvm_warp_shuffle_xor:
+      case Op::tirx_tvm_warp_shuffle_up:
+      case Op::tirx_tvm_warp_shuffle_down:
+      case Op::tirx_cuda__reduce_add_sync_u32:
+      case Op::tirx_cuda__reduce_min_sync_u32:
+      case Op::tl_warp_reduce_sum:
+      case Op::tl_warp_reduce_max:
+      case Op::tl_warp_reduce_min:
+      case Op::tl_warp_reduce_bitand:
+      case Op::tl_warp_reduce_bitor:
+      case Op::tirx_ptx_cp_async_barrier:
+      case Op::tl_ptx_cp_async_barrier_noinc:
+      case Op::tirx_ptx_init_barrier_thread_count:
+      case Op::tirx_ptx_arrive_barrier:
+      case Op::tl_ptx_arrive_cluster_barrier:
+      case Op::tirx_ptx_arrive_barrier_expect_tx:
+      case Op::tl_mbarrier_expect_tx:
+      case Op::tl_ptx_st_bulk_shared:
+      case Op::tl_tma_store_cluster:
+      case Op::tl_initialize_wgmma_descriptor:
+      case Op::tl_initialize_tcgen05_descriptor:
+      case Op::tl_increase_descriptor_offset:
+      case Op::tl_get_warp_idx:
+      case Op::tl_get_warp_idx_sync:
+      case Op::tl_get_lane_idx:
+      case Op::tl_get_warp_group_idx:
+      case Op::tirx_cuda__thread_rank:
+      case Op::tl_block_rank_in_cluster:
+      case Op::tirx_cuda__clock64: return true;
+      default: return is_hint(op);
+    }
   }
 
   kiln::check::Report report_;

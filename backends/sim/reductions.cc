@@ -37,13 +37,19 @@ std::string combined(std::string_view op, DataType t, const std::string& a, cons
   return a + (op == "and" ? " & " : op == "or" ? " | " : " ^ ") + b;
 }
 
+// What lane l reads or writes at base[index]; in checked code the access is told.
+std::string element_text(bool checked, DataType t, const std::string& base, const std::string& index, bool write) {
+  if (!checked) return base + "[" + index + "]";
+  std::string type = (write ? "" : "const ") + host_c::type_name(t);
+  return "*(" + type + "*)w->sim->access(w, l, " + base + ", " + index + ", 0, " + std::to_string(t.element_bytes()) + ", " +
+         (write ? "SIM_WRITE" : "SIM_READ") + ", site)";
+}
+
 // A butterfly over `threads` threads whose numbers differ in bits from `scale` on; above a warp through `scratch`.
 std::string all_reduce_text(const std::string& name, std::string_view op, DataType t, bool checked) {
   std::string type = host_c::type_name(t), bytes = std::to_string(t.element_bytes());
-  auto element = [&](const std::string& index, const char* kind) {
-    return checked ? "*(" + type + "*)w->sim->access(w, l, shared, " + index + ", 0, " + bytes + ", " + kind + ", site)"
-                   : "shared[" + index + "]";
-  };
+  std::string own = element_text(checked, t, "shared", "w->thread_x[l] - offset", true);
+  std::string partner = element_text(checked, t, "shared", "(w->thread_x[l] - offset) ^ distance", false);
   return "// Combines the lanes' x over groups of threads; all of a group get the result.\n"
          "static void " +
          name + "(sim_warp* w, sim_mask m, " + type +
@@ -60,13 +66,13 @@ std::string all_reduce_text(const std::string& name, std::string_view op, DataTy
          "      w->sim->barrier_sync(w, m, barrier ? 1 : 0, barrier, site);\n"
          "      for (int l = 0; l < 32; ++l) {\n"
          "        if (m >> l & 1) " +
-         element("w->thread_x[l] - offset", "SIM_WRITE") +
+         own +
          " = x[l];\n"
          "      }\n"
          "      w->sim->barrier_sync(w, m, barrier ? 2 : 0, barrier, site);\n"
          "      for (int l = 0; l < 32; ++l) {\n"
          "        if (m >> l & 1) other[l] = " +
-         element("(w->thread_x[l] - offset) ^ distance", "SIM_READ") +
+         partner +
          ";\n"
          "      }\n"
          "    } else {\n"
@@ -86,7 +92,9 @@ std::string all_reduce_text(const std::string& name, std::string_view op, DataTy
 }
 
 // Running sums or maxima of lines, a warp a line.
-std::string scan_text(const std::string& name, bool greatest, DataType t) {
+std::string scan_text(const std::string& name, bool greatest, DataType t, bool checked) {
+  std::string source = element_text(checked, t, "from", "index * from_stride", false);
+  std::string target = element_text(checked, t, "to", "index * to_stride", true);
   std::string type = host_c::type_name(t);
   std::string combine = greatest ? combined("max", t, "value[l]", "before[l]") : "value[l] + before[l]";
   std::string with_carry = greatest ? combined("max", t, "value[l]", "carry") : "value[l] + carry";
@@ -105,7 +113,9 @@ std::string scan_text(const std::string& name, bool greatest, DataType t) {
          "  for (int start = 0; start < count; start += 32) {\n"
          "    for (int l = 0; l < 32; ++l) {\n"
          "      const int at = start + l, index = reverse ? count - 1 - at : at;\n"
-         "      value[l] = at < count ? from[index * from_stride] : 0;\n"
+         "      value[l] = at < count ? " +
+         source +
+         " : 0;\n"
          "    }\n"
          "    for (int distance = 1; distance < 32; distance *= 2) {\n"
          "      for (int l = 31; l >= distance; --l) before[l] = value[l - distance];\n"
@@ -118,7 +128,9 @@ std::string scan_text(const std::string& name, bool greatest, DataType t) {
          "      if (start > 0) value[l] = " +
          with_carry +
          ";\n"
-         "      if (at < count) to[index * to_stride] = value[l];\n"
+         "      if (at < count) " +
+         target +
+         " = value[l];\n"
          "    }\n"
          "    carry = value[31];\n"
          "  }\n"
@@ -178,7 +190,7 @@ std::optional<Reduction> all_reduce(std::string_view op, const Expr* value, cons
   return r;
 }
 
-std::optional<Reduction> scan(const Call* c, std::string_view text, const std::vector<std::string>& args) {
+std::optional<Reduction> scan(const Call* c, std::string_view text, const std::vector<std::string>& args, bool checked) {
   bool maximum = text.starts_with("tl::CumMax"), plane = text.find("2D<") != text.npos;
   if (!(text.starts_with("tl::CumSum") || maximum) || !text.ends_with("::run") || args.empty()) return std::nullopt;
   bool fits = plane ? args.size() == 3 && c->args.size() == 7 && number(args[0]) >= 32 && number(args[0]) % 32 == 0 &&
@@ -192,7 +204,7 @@ std::optional<Reduction> scan(const Call* c, std::string_view text, const std::v
   Reduction r;
   r.has_result = false;
   r.name = line + (plane ? args[1] == "1" ? "_rows" : "_columns" : "_line");
-  r.text = scan_text(line, maximum, t);
+  r.text = scan_text(line, maximum, t, checked);
   r.agreed.assign(c->args.begin() + 1, c->args.end());
   std::string head = "static void " + r.name + "(sim_warp* w, sim_mask m, const void* from, void* to, ";
   if (!plane) {
@@ -228,7 +240,7 @@ std::optional<Reduction> reduction_of(const Call* c, bool checked) {
   }
   std::string_view text = text_arg(c, 0);
   std::vector<std::string> args = template_args(text);
-  if (!text.starts_with("tl::AllReduce<") || !text.ends_with("::run")) return scan(c, text, args);
+  if (!text.starts_with("tl::AllReduce<") || !text.ends_with("::run")) return scan(c, text, args, checked);
   if (args.size() < 3 || args.size() > 5 || c->args.size() < 2) return std::nullopt;
   int barrier = 0;
   if (args.size() > 4 && args[4] != "tl::SyncThreadsBarrier") {

@@ -17,7 +17,7 @@ struct Reduction {
   std::string constants;  // ", 128, 1"
   bool has_result = true;
 };
-// None for a call that names no such template, or one on dtypes that it does not take. `checked`: its accesses to shared memory are told.
+// None for a call that names no such template, or one on dtypes that it does not take. `checked`: the helper tells of its accesses.
 std::optional<Reduction> reduction_of(const ir::Call* c, bool checked);
 
 }  // namespace kiln::sim

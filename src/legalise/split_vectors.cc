@@ -265,9 +265,9 @@ class Splitter : public Rewriter {
     const Buffer* mask = keep_predicate ? local_array(build, "mask", kBool, lanes) : nullptr;
     auto kept = [&](const Buffer* b, const Expr* i) { return build.load(b->dtype, b, one(build, i)); };
     const Stmt* read = lane_loop(lanes, unroll, [&](const Expr* i) {
-      std::vector<const Stmt*> all = {build.store(values, lane(s->value, i), one(build, i))};
-      if (places) all.push_back(build.store(places, index(i), one(build, i)));
-      if (mask) all.push_back(build.store(mask, predicate(i), one(build, i)));
+      std::vector<const Stmt*> all = {build.store(values, lane(s->value, i), one(build, i), nullptr, s->span)};
+      if (places) all.push_back(build.store(places, index(i), one(build, i), nullptr, s->span));
+      if (mask) all.push_back(build.store(mask, predicate(i), one(build, i), nullptr, s->span));
       return build.seq(all);
     });
     const Stmt* write = lane_loop(lanes, unroll, [&](const Expr* i) {
@@ -304,8 +304,8 @@ class Splitter : public Rewriter {
   const Stmt* vector_bind(const Bind* b) {
     uint16_t lanes = b->value->dtype.lanes;
     const Buffer* all = local_array(build, b->var->name, b->value->dtype.element(), lanes);
-    const Stmt* fill =
-        lane_loop(lanes, has_shuffle(b->value), [&](const Expr* i) { return build.store(all, lane(b->value, i), one(build, i)); });
+    const Stmt* fill = lane_loop(lanes, has_shuffle(b->value),
+                                 [&](const Expr* i) { return build.store(all, lane(b->value, i), one(build, i), nullptr, b->span); });
     arrays_[b->var] = all;
     return build.seq({alloc(build, all), fill}, b->span);
   }

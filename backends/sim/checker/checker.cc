@@ -32,7 +32,10 @@ Group& Checker::begin(std::vector<Group::Block> blocks) {
 void Checker::end(Group& group, bool has_finished) {
   group.settle_writes();
   group.tell_unwritten();
-  if (has_finished) group.check_block_barriers();
+  if (has_finished) {
+    group.check_block_barriers();
+    group.check_bulk_reads();
+  }
   for (Shadow& s : group.shared_) {
     s.reset();
     spare_.push_back(std::move(s));

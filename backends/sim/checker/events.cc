@@ -8,6 +8,7 @@
 #include "backends/sim/checker/checker.h"
 #include "backends/sim/matrix/ldmatrix.h"
 #include "backends/sim/matrix/wgmma.h"
+#include "backends/sim/matrix/wmma.h"
 #include "backends/sim/runtime/bulk.h"
 #include "backends/sim/runtime/matrix_operations.h"
 #include "backends/sim/runtime/operations.h"
@@ -147,42 +148,51 @@ void mbarrier_init(sim_warp* w, int lane, void* barrier, int32_t count, int32_t 
 }
 
 void mbarrier_inval(sim_warp* w, int lane, void* barrier, int32_t site) {
+  await_mbarrier(w, bit(lane), barrier, site);
   group_of(w).mbarrier_inval(index_of(w), lane, barrier, number(site));
   ops::mbarrier_inval(w, lane, barrier, site);
 }
 
 uint64_t mbarrier_arrive(sim_warp* w, int lane, void* barrier, int32_t count, int32_t site) {
+  await_mbarrier(w, bit(lane), barrier, site);
   group_of(w).mbarrier_arrive(index_of(w), bit(lane), barrier, number(site));
   return ops::mbarrier_arrive(w, lane, barrier, count, site);
 }
 
 uint64_t mbarrier_arrive_drop(sim_warp* w, int lane, void* barrier, int32_t count, int32_t site) {
+  await_mbarrier(w, bit(lane), barrier, site);
   group_of(w).mbarrier_arrive(index_of(w), bit(lane), barrier, number(site));
   return ops::mbarrier_arrive_drop(w, lane, barrier, count, site);
 }
 
 uint64_t mbarrier_arrive_expect_tx(sim_warp* w, int lane, void* barrier, int32_t bytes, int32_t site) {
+  await_mbarrier(w, bit(lane), barrier, site);
   group_of(w).mbarrier_expect(index_of(w), lane, barrier, bytes, number(site));
   group_of(w).mbarrier_arrive(index_of(w), bit(lane), barrier, number(site));
   return ops::mbarrier_arrive_expect_tx(w, lane, barrier, bytes, site);
 }
 
 void mbarrier_expect_tx(sim_warp* w, int lane, void* barrier, int32_t bytes, int32_t site) {
+  await_mbarrier(w, bit(lane), barrier, site);
   group_of(w).mbarrier_expect(index_of(w), lane, barrier, bytes, number(site));
   ops::mbarrier_expect_tx(w, lane, barrier, bytes, site);
 }
 
 void mbarrier_complete_tx(sim_warp* w, int lane, void* barrier, int32_t bytes, int32_t site) {
+  await_mbarrier(w, bit(lane), barrier, site);
   group_of(w).mbarrier_expect(index_of(w), lane, barrier, -int64_t{bytes}, number(site));
   ops::mbarrier_complete_tx(w, lane, barrier, bytes, site);
 }
 
 template <class F>
 int32_t test(sim_warp* w, sim_mask mask, void* barrier, int32_t site, F f) {
+  await_mbarrier(w, mask, barrier, site);
   group_of(w).mbarrier_test(index_of(w), mask, barrier, number(site));
   int32_t done = f();
-  if (done) group_of(w).mbarrier_wait(index_of(w), mask, barrier);
-  return done;
+  if (!done) return 0;
+  group_of(w).mbarrier_wait(index_of(w), mask, barrier);
+  cluster_of(w).pause(warp_of(w));
+  return 1;
 }
 
 int32_t mbarrier_test(sim_warp* w, sim_mask mask, void* barrier, uint64_t state, int32_t site) {
@@ -220,6 +230,7 @@ void cp_async_wait(sim_warp* w, sim_mask mask, int32_t pending, int32_t site) {
   if (pending < 0) group_of(w).commit(index, mask, Engine::kCpAsync);
   group_of(w).wait(index, mask, Engine::kCpAsync, std::max(pending, 0));
   ops::cp_async_wait(w, mask, pending, site);
+  cluster_of(w).pause(warp_of(w));
 }
 
 void cp_async_arrive(sim_warp* w, int lane, void* barrier, int32_t noinc, int32_t site) {
@@ -323,6 +334,7 @@ void bulk_wait(sim_warp* w, sim_mask mask, int32_t pending, int32_t read, int32_
   group_of(w).wait(index_of(w), mask, Engine::kBulkRead, std::max(pending, 0));
   if (!read) group_of(w).wait(index_of(w), mask, Engine::kBulkWrite, std::max(pending, 0));
   ops::bulk_wait(w, mask, pending, read, site);
+  cluster_of(w).pause(warp_of(w));
 }
 
 void store_async(sim_warp* w, int lane, int op, int dtype, void* to, const void* value, void* barrier, int32_t site) {
@@ -361,6 +373,25 @@ void stmatrix(sim_warp* w, sim_mask mask, const void* form, const sim_lanes* to,
   if (access_rows(w, form, to, Access::kWrite, site)) ops::stmatrix(w, mask, form, to, s, site);
 }
 
+// The lines of a fragment, which the warp moves as a whole.
+bool access_lines(sim_warp* w, const void* form, const void* memory, int64_t stride, Access access, int32_t site) {
+  const auto& wmma = *static_cast<const Wmma*>(form);
+  WmmaLines lines = wmma_lines(wmma);
+  bool is_there = true;
+  for (int i = 0; i < lines.count; ++i)
+    is_there &= group_of(w).access(index_of(w), -1, static_cast<const std::byte*>(memory) + i * stride * lines.bits / 8,
+                                   static_cast<size_t>(lines.bytes), access, number(site));
+  return is_there;
+}
+
+void wmma_load(sim_warp* w, sim_mask mask, const void* form, const sim_lanes* r, const void* from, int64_t stride, int32_t site) {
+  if (access_lines(w, form, from, stride, Access::kRead, site)) ops::wmma_load(w, mask, form, r, from, stride, site);
+}
+
+void wmma_store(sim_warp* w, sim_mask mask, const void* form, void* to, const sim_lanes* r, int64_t stride, int32_t site) {
+  if (access_lines(w, form, to, stride, Access::kWrite, site)) ops::wmma_store(w, mask, form, to, r, stride, site);
+}
+
 void wgmma(sim_warp* w, sim_mask mask, const void* form, const sim_lanes* d, const sim_lanes* registers, uint64_t a, uint64_t b,
            int32_t keep, const sim_lanes* metadata, int32_t site) {
   Operation op = group_of(w).issue(index_of(w), -1, Engine::kWgmma);
@@ -388,6 +419,7 @@ void wgmma_commit(sim_warp* w, sim_mask mask, int32_t site) {
 void wgmma_wait(sim_warp* w, sim_mask mask, int32_t pending, int32_t site) {
   group_of(w).wait(index_of(w), mask, Engine::kWgmma, std::max(pending, 0));
   ops::wgmma_wait(w, mask, pending, site);
+  cluster_of(w).pause(warp_of(w));
 }
 
 // `read(descriptor's offset, bytes)` in the memory of each block that takes part.
@@ -462,6 +494,8 @@ const sim_api& checked_api() {
     a.try_cancel = try_cancel;
     a.ldmatrix = ldmatrix;
     a.stmatrix = stmatrix;
+    a.wmma_load = wmma_load;
+    a.wmma_store = wmma_store;
     a.wgmma = wgmma;
     a.wgmma_fence = wgmma_fence;
     a.wgmma_commit = wgmma_commit;

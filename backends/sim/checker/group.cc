@@ -254,6 +254,7 @@ bool Group::access(int index, int lane, const void* at, size_t bytes, Access acc
 }
 
 bool Group::access(const Operation& op, const void* at, size_t bytes, Access access, uint32_t site) {
+  if (op.agent == agent(op.warp, Engine::kBulkRead)) last_bulk_read_[{op.warp, op.lane}] = {op.epoch, site, at};
   return record(op.warp, op.lane, {number_, op.agent, static_cast<uint16_t>(site), op.epoch, op.lanes, access}, at, bytes, false);
 }
 

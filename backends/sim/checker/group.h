@@ -190,6 +190,7 @@ class Group {
   void check_block_barriers();
   void check_registers(int warp, int lane, const void* at, size_t bytes, Access access, uint32_t site);
   void register_fault(uint64_t cause, int warp, int lane, const Fragment& f, uint32_t site, const std::function<std::string()>& message);
+  void check_bulk_reads();
   bool record(int warp, int lane, const Entry& entry, const void* at, size_t bytes, bool may_wait);
   Shadow* find(const std::byte* at, size_t bytes, bool& is_shared);
   bool is_there(int warp, int lane, const Entry& now, const std::byte* at, size_t bytes);
@@ -226,6 +227,12 @@ class Group {
     int64_t count = 0;
   };
 
+  // The last copy from shared memory by a lane.
+  struct BulkRead {
+    uint32_t epoch = 0, site = 0;
+    const void* at = nullptr;
+  };
+
   Checker& checker_;
   uint32_t number_;
   std::vector<Block> blocks_;
@@ -238,6 +245,7 @@ class Group {
   std::map<std::pair<const std::byte*, uint32_t>, Unwritten> unwritten_;  // by cell and site
   std::set<uintptr_t> raced_;                                             // words of such cells, of which a race tells
   std::set<std::string> exceeded_;                                        // buffers with an access out of their bounds
+  std::map<std::pair<int, int>, BulkRead> last_bulk_read_;                // by warp and lane
 };
 
 }  // namespace kiln::sim::checker

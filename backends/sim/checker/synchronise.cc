@@ -107,6 +107,18 @@ void Group::check_block_barriers() {
   }
 }
 
+// Shared memory is the block's only while it runs, so who copies from it waits for the copy to have read (CUDA C++ Programming Guide,
+// asynchronous data copies by the tensor memory accelerator).
+void Group::check_bulk_reads() {
+  for (const auto& [thread, read] : last_bulk_read_) {
+    auto [index, lane] = thread;
+    if (warp(index).done[static_cast<size_t>(Engine::kBulkRead)][static_cast<size_t>(lane)] >= read.epoch) continue;
+    report("race", index, lane, read.site,
+           fmt::format("ends while its bulk copy may still read {}: it has not waited for the copy's group",
+                       place_text(static_cast<const std::byte*>(read.at), read.site)));
+  }
+}
+
 // --- mbarriers
 
 // Lanes that come together count as one; the barrier's own bytes make no epoch.

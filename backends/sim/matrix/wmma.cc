@@ -234,7 +234,7 @@ Result<Wmma> parse_wmma(std::string_view mnemonic) {
 
 WmmaLines wmma_lines(const Wmma& f) {
   int rows = rows_of(f, f.role), columns = columns_of(f, f.role), bits = bits_of(format_of(f, f.role));
-  return f.row ? WmmaLines{rows, columns * bits / 8} : WmmaLines{columns, rows * bits / 8};
+  return f.row ? WmmaLines{rows, columns * bits / 8, bits} : WmmaLines{columns, rows * bits / 8, bits};
 }
 
 void wmma_load(const Wmma& form, const Lanes& r, const std::byte* from, int64_t stride) {

@@ -33,9 +33,9 @@ void wmma_load(const Wmma& form, const Lanes& r, const std::byte* from, int64_t 
 void wmma_store(const Wmma& form, std::byte* to, const Lanes& r, int64_t stride);
 void wmma_mma(const Wmma& form, const Lanes& d, const Lanes& a, const Lanes& b, const Lanes& c);
 
-// What a load or store touches: `count` lines of `bytes` each, `stride` elements apart.
+// What a load or store touches: `count` lines of `bytes` each, `stride` elements of `bits` apart.
 struct WmmaLines {
-  int count, bytes;
+  int count, bytes, bits;
 };
 WmmaLines wmma_lines(const Wmma& form);
 

@@ -135,6 +135,9 @@ void cluster_arrive(sim_warp* w, sim_mask mask, int, int32_t site) {
   Warp& warp = warp_of(w);
   Cluster& c = cluster_of(w);
   check_whole(warp, mask, site, "the barrier of the cluster");
+  if (warp.is_at_cluster)
+    c.fail("divergent_barrier", warp, -1, site, [] { return "a warp arrives at the barrier of the cluster again without having waited"; });
+  warp.is_at_cluster = true;
   warp.cluster_phase = c.cluster_phase;
   ++c.cluster_arrived;
   complete_cluster_barrier(c);
@@ -144,6 +147,7 @@ void cluster_wait(sim_warp* w, sim_mask mask, int32_t site) {
   Cluster& c = cluster_of(w);
   check_whole(warp_of(w), mask, site, "the barrier of the cluster");
   while (c.cluster_phase == warp_of(w).cluster_phase) c.block(warp_of(w), mask, Wait::kCluster, &c.cluster_phase, 0, site);
+  warp_of(w).is_at_cluster = false;
 }
 
 void grid_sync(sim_warp* w, sim_mask mask, int32_t site) {

@@ -179,6 +179,12 @@ bool mbarrier_misses_bytes(const void* barrier) {
   return b.pending == 0 && b.bytes != 0;
 }
 
+void await_mbarrier(sim_warp* w, sim_mask mask, const void* barrier, int32_t site) {
+  Cluster& c = cluster_of(w);
+  bool can_be = reinterpret_cast<uintptr_t>(barrier) % 8 == 0 && c.owner_of(barrier);
+  while (can_be && !Mbarrier::read(barrier).is_valid) c.block(warp_of(w), mask, Wait::kMbarrierInit, barrier, 0, site);
+}
+
 namespace ops {
 
 void mbarrier_init(sim_warp* w, int lane, void* barrier, int32_t count, int32_t site) {
@@ -193,6 +199,7 @@ void mbarrier_init(sim_warp* w, int lane, void* barrier, int32_t count, int32_t 
   Mbarrier b;
   b.pending = b.expected = count;
   b.write(barrier);
+  c.wake(barrier);
 }
 
 void mbarrier_inval(sim_warp* w, int lane, void* barrier, int32_t site) {

@@ -24,6 +24,8 @@ std::string wait_text(const Warp& w) {
     case Wait::kMbarrier:
       return fmt::format("waits for the phase of parity {} of the mbarrier at {}, which {}", w.wait_value,
                          w.block->cluster->address_text(w.waits_on), mbarrier_text(w.waits_on));
+    case Wait::kMbarrierInit:
+      return fmt::format("uses the mbarrier at {}, which nothing has initialised", w.block->cluster->address_text(w.waits_on));
     case Wait::kSpin: return "looks again and again for something that does not come";
     case Wait::kTensorMemory: return "waits for columns of tensor memory";
   }
@@ -68,16 +70,18 @@ void Cluster::report(std::string_view kind, const Warp* w, int lane, int32_t sit
 // All warps that have not finished wait for what no one will do.
 void Cluster::deadlock() {
   std::vector<Group> groups;
-  bool misses_bytes = false;
+  const char* kind = "deadlock";
   const Warp* first = nullptr;
+  // What one warp lacks explains why the others wait.
+  auto explains = [&](const Warp& w, const char* by) {
+    if (kind == std::string_view("deadlock")) first = &w, kind = by;
+  };
   for (const Block& b : blocks) {
     for (const auto& w : b.warps) {
       if (w->is_done || w->wait == Wait::kNone) continue;
       if (!first) first = w.get();
-      if (w->wait == Wait::kMbarrier && mbarrier_misses_bytes(w->waits_on)) {
-        if (!misses_bytes) first = w.get();
-        misses_bytes = true;
-      }
+      if (w->wait == Wait::kMbarrier && mbarrier_misses_bytes(w->waits_on)) explains(*w, "tx_count");
+      if (w->wait == Wait::kMbarrierInit) explains(*w, "uninitialised");
       std::string place = site_text(launch.kernel, w->site);
       std::string text = wait_text(*w) + (place.empty() ? "" : " at " + place);
       auto same = std::find_if(groups.begin(), groups.end(), [&](const Group& g) { return g.text == text; });
@@ -95,7 +99,7 @@ void Cluster::deadlock() {
                         g.warps > 1 ? fmt::format(" and {} more like it", g.warps - 1) : "", g.text);
   }
   if (groups.size() > kMostNamed) list += fmt::format("; and {} other kinds", groups.size() - kMostNamed);
-  report(misses_bytes ? "tx_count" : "deadlock", nullptr, -1, first ? first->site : 0, "deadlock: no warp can go on: " + list);
+  report(kind, nullptr, -1, first ? first->site : 0, "deadlock: no warp can go on: " + list);
 }
 
 void Cluster::give_up() { deadlock(); }

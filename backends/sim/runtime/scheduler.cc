@@ -105,6 +105,7 @@ void Cluster::begin(int64_t number) {
       w->copies.clear();
       w->copy_groups.fill(0), w->bulk_groups.fill(0);
       w->wgmma_groups = 0;
+      w->is_at_cluster = false;
       w->fiber->start(&run_kernel, w.get());
       ready_.push_back(w.get());
     }
@@ -196,6 +197,12 @@ void Cluster::block(Warp& w, sim_mask mask, Wait wait, const void* on, uint64_t 
 
 void Cluster::spin(Warp& w, int32_t site) {
   w.wait = Wait::kSpin, w.site = site;
+  w.fiber->suspend();
+}
+
+void Cluster::pause(Warp& w) {
+  if (random.one_in(2)) return;
+  ready_.push_back(&w);
   w.fiber->suspend();
 }
 

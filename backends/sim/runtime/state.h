@@ -48,7 +48,7 @@ class Random {
 };
 
 // What a warp waits for.
-enum class Wait : uint8_t { kNone, kBarrier, kCluster, kGrid, kMbarrier, kSpin, kTensorMemory };
+enum class Wait : uint8_t { kNone, kBarrier, kCluster, kGrid, kMbarrier, kMbarrierInit, kSpin, kTensorMemory };
 
 // One cp.async of one lane.
 struct CpAsync {
@@ -75,6 +75,7 @@ struct Warp : sim_warp {
   std::array<uint32_t, 32> copy_groups{}, bulk_groups{};  // that lanes have committed
   uint32_t wgmma_groups = 0;
   uint32_t cluster_phase = 0;  // in which it arrived at the cluster's barrier
+  bool is_at_cluster = false;  // it has arrived there and not waited yet
   uint32_t grid_phase = 0;     // and at the grid's
 };
 
@@ -134,6 +135,8 @@ class Cluster {
   void block(Warp& w, sim_mask mask, Wait wait, const void* on, uint64_t value, int32_t site);
   // Lets others run; for who only looks whether something has happened.
   void spin(Warp& w, int32_t site);
+  // Lets others run, or not, at random.
+  void pause(Warp& w);
   // Counts a look at memory; a row of them lets others run.
   void look(Warp& w, int32_t site) {
     if (++w.spins % 16 == 0) spin(w, site);
@@ -245,6 +248,8 @@ bool update_memory(int op, int dtype, void* target, const void* operand, const v
 // "waits for 2 arrivals and 4096 bytes": what an mbarrier lacks, for messages.
 std::string mbarrier_text(const void* barrier);
 bool mbarrier_misses_bytes(const void* barrier);
+// Sets the warp aside until there is an mbarrier, for who is to be told of a use before the initialisation as a race.
+void await_mbarrier(sim_warp* w, sim_mask mask, const void* barrier, int32_t site);
 
 // Does the copies of the warp for which `is_meant` holds, oldest first.
 void complete_copies(Warp& w, const std::function<bool(const CpAsync&)>& is_meant);
