@@ -205,10 +205,6 @@ class Lowering : public Rewriter {
       case Op::tirx_popcount:
       case Op::tirx_ctpop: return count_bits(c, false);
       case Op::tirx_clz: return count_bits(c, true);
-      case Op::tl___ffs: {
-        bool wide = c->args[0]->dtype.bits == 64;
-        return cast(c->dtype, named(kInt32, wide ? "__ffsll" : "__ffs", {plain_cast(wide ? kInt64 : kInt32, c->args[0])}, c->span));
-      }
       case Op::tirx_call_pure_extern:
       case Op::tirx_call_extern: return external(c);
       default: return c;

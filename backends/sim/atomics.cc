@@ -14,6 +14,7 @@ std::string runtime_type(DataType t) {
   if (t.element() == kBFloat16) return "SIM_BF16";
   if (t.is_floating() && t.bits >= 32) return t.bits == 64 ? "SIM_F64" : "SIM_F32";
   if (t.is_integer() && t.bits >= 32) return (t.is_uint() ? "SIM_U" : "SIM_S") + std::to_string(t.bits);
+  if (t.is_int() && t.bits == 16) return "SIM_S16";
   return t.bits == 16 ? "SIM_B16" : "";
 }
 

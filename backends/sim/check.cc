@@ -240,7 +240,12 @@ class Checker {
       case Op::tl_get_warp_group_idx:
       case Op::tirx_cuda__thread_rank:
       case Op::tl_block_rank_in_cluster:
-      case Op::tirx_cuda__clock64: return true;
+      case Op::tirx_cuda__clock64:
+      case Op::tl___fns:
+      case Op::tirx_cuda__ffs_u32:
+      case Op::tirx_cuda__float_as_uint:
+      case Op::tirx_cuda__uint_as_float:
+      case Op::tirx_cuda__fdividef: return true;
       default: return is_hint(op);
     }
   }

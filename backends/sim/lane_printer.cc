@@ -187,7 +187,10 @@ Text call(CFamily& base, const Call& c) {
     case Op::tirx_call_extern:
     case Op::tirx_call_pure_extern: {
       std::string_view name = text_arg(&c, 0);
-      if (name.starts_with("__")) return {"cuda_" + std::string(name.substr(2)) + "(" + p.args(c.args, 1) + ")"};
+      if (name.starts_with("__")) {
+        bool overloaded = name.starts_with("__dp") && c.args.size() > 1 && c.args[1]->dtype.is_uint();
+        return {"cuda_" + std::string(name.substr(2)) + (overloaded ? "_u" : "") + "(" + p.args(c.args, 1) + ")"};
+      }
       return host_c::dialect.call(p, c);
     }
     default: return host_c::dialect.call(p, c);

@@ -32,7 +32,8 @@ constexpr Snippet kSnippets[] = {{device::wgmma_descriptor, ""},
                                  {device::swizzled_block, ""},
                                  {device::cuda_math, "#include <math.h>\n"},
                                  {device::cuda_bits, "#include <string.h>\n"},
-                                 {device::cuda_rounding, "#include <fenv.h>\n#include <math.h>\n"}};
+                                 {device::cuda_rounding, "#include <fenv.h>\n#include <math.h>\n"},
+                                 {device::cuda_conversions, "#include <math.h>\n"}};
 
 // The functions that a snippet defines: the names before the first parenthesis of lines that begin with "static".
 emit::Names functions_of(std::string_view text) {
@@ -233,11 +234,13 @@ class ModulePrinter {
     for (const auto& [name, text] : tables_.helpers) helpers += text + "\n";
     emit::add_words(helpers, used);
     std::string snippets, includes;
-    for (const Snippet& s : kSnippets) {
+    for (size_t i = std::size(kSnippets); i-- > 0;) {
+      const Snippet& s = kSnippets[i];
       emit::Names defined = functions_of(s.text);
       if (std::none_of(defined.begin(), defined.end(), [&](const std::string& n) { return used.contains(n); })) continue;
-      snippets += std::string(s.text) + "\n";
+      snippets = std::string(s.text) + "\n" + snippets;
       includes += s.includes;
+      emit::add_words(s.text, used);
     }
     host_c::Prelude before = host_c::prelude(used);
     std::string text = before.includes + includes + "\n" + std::string(device::sim) + "\n" + before.helpers + snippets;

@@ -77,6 +77,17 @@ class Preparation : public Rewriter {
         return is_template_call(c) && !c->dtype.is_handle() && !c->dtype.is_void() && !c->dtype.is_bool() ? with_argument(c, 1, c->dtype)
                                                                                                           : c;
       case Op::tirx_dp4a: return dot_of_bytes(c);
+      case Op::tl___ffs: {
+        DataType t = c->args[0]->dtype, wide = (t.bits == 64 ? kInt64 : kInt32).with_lanes(t.lanes);
+        const Expr* x = t == wide ? c->args[0] : build.cast(wide, c->args[0]);
+        const Expr* n = named(kInt32.with_lanes(t.lanes), t.bits == 64 ? "__ffsll" : "__ffs", {x}, c->span);
+        return n->dtype == c->dtype ? n : build.cast(c->dtype, n);
+      }
+      case Op::tl___fns: return named(c->dtype, "__fns", {c->args.begin(), c->args.end()}, c->span);
+      case Op::tirx_cuda__ffs_u32: return named(c->dtype, "__ffs", {c->args[0]}, c->span);
+      case Op::tirx_cuda__float_as_uint: return named(c->dtype, "__float_as_uint", {c->args[0]}, c->span);
+      case Op::tirx_cuda__uint_as_float: return named(c->dtype, "__uint_as_float", {c->args[0]}, c->span);
+      case Op::tirx_cuda__fdividef: return named(c->dtype, "__fdividef", {c->args[0], c->args[1]}, c->span);
       case Op::tirx_cuda__printf: {
         std::vector<const Expr*> args(c->args.begin(), c->args.end());
         args.insert(args.begin(), build.string_imm("printf"));
@@ -140,6 +151,11 @@ class Preparation : public Rewriter {
     auto* c = b->value->as<Call>();
     bool pair = c && c->op == Op::tl_rng_rand_float && c->dtype == kFloat64 && b->dtype.lanes == 2 && text_arg(c, 0) == "uniform";
     return pair ? build.broadcast(build.call(c->dtype, c->op, {build.string_imm("uniform_pair")}, c->span), 2, b->span) : b;
+  }
+
+  const Expr* named(DataType t, std::string_view function, std::vector<const Expr*> args, SpanId span) {
+    args.insert(args.begin(), build.string_imm(function));
+    return build.call(t, Op::tirx_call_pure_extern, args, span);
   }
 
   const Expr* reinterpret(DataType t, const Expr* v) { return v->dtype == t ? v : build.call(t, Op::tirx_reinterpret, {v}, v->span); }

@@ -38,7 +38,7 @@ class Ranges {
     if (first && extent && !loop->step) vars_[loop->var] = {first->low, first->high + std::max<int64_t>(extent->high, 1) - 1};
   }
   std::optional<Range> of(const Expr* e) const {
-    if (auto* i = e->as<IntImm>(); i && std::abs(i->value) <= INT32_MAX) return Range{i->value, i->value};
+    if (auto* i = e->as<IntImm>(); i && i->value >= INT32_MIN && i->value <= INT32_MAX) return Range{i->value, i->value};
     if (auto* v = e->as<Var>()) {
       auto it = vars_.find(v);
       return it == vars_.end() ? std::nullopt : std::optional(it->second);

@@ -50,6 +50,22 @@ static inline uint32_t cuda_dp4a_u(uint32_t a, uint32_t b, uint32_t c) {
   for (int i = 0; i < 4; ++i) c += (uint8_t)(a >> (8 * i)) * (uint32_t)(uint8_t)(b >> (8 * i));
   return c;
 }
+static inline int32_t cuda_dp2a_lo(int32_t a, int32_t b, int32_t c) {
+  return c + (int16_t)a * (int8_t)b + (int16_t)(a >> 16) * (int8_t)(b >> 8);
+}
+static inline int32_t cuda_dp2a_hi(int32_t a, int32_t b, int32_t c) { return cuda_dp2a_lo(a, b >> 16, c); }
+static inline uint32_t cuda_dp2a_lo_u(uint32_t a, uint32_t b, uint32_t c) { return c + (a & 0xFFFF) * (b & 0xFF) + (a >> 16) * (b >> 8 & 0xFF); }
+static inline uint32_t cuda_dp2a_hi_u(uint32_t a, uint32_t b, uint32_t c) { return cuda_dp2a_lo_u(a, b >> 16, c); }
+// The offset-th bit that is set, from bit `base` on upwards, or downwards with a negative offset (PTX ISA 9.0, 9.7.1.18, fns).
+static inline uint32_t cuda_fns(uint32_t mask, uint32_t base, int32_t offset) {
+  const int step = offset < 0 ? -1 : 1;
+  int left = offset < 0 ? -offset : offset ? offset : 1;
+  for (int i = (int)base; i >= 0 && i < 32; i += step) {
+    if (mask >> i & 1 && --left == 0) return (uint32_t)i;
+    if (offset == 0) break;
+  }
+  return 0xFFFFFFFF;
+}
 static inline int32_t cuda_float_as_int(float x) {
   int32_t r;
   memcpy(&r, &x, sizeof r);

@@ -112,7 +112,8 @@ size_t bytes_of(int dtype) {
   switch (dtype) {
     case SIM_F16:
     case SIM_BF16:
-    case SIM_B16: return 2;
+    case SIM_B16:
+    case SIM_S16: return 2;
     case SIM_S64:
     case SIM_U64:
     case SIM_F64:
@@ -135,6 +136,7 @@ bool update_memory(int op, int dtype, void* target, const void* operand, const v
     case SIM_F64: return update<uint64_t, double>(op, target, operand, compare, old);
     case SIM_F16: return update_half(kHalf, op, target, operand, compare, old);
     case SIM_BF16: return update_half(kBfloat, op, target, operand, compare, old);
+    case SIM_S16: return update<uint16_t, int16_t>(op, target, operand, compare, old);
     case SIM_B16: return update<uint16_t>(op, target, operand, compare, old);
     case SIM_F16X2: return update_elements(op, SIM_F16, 2, target, operand, compare, old);
     case SIM_BF16X2: return update_elements(op, SIM_BF16, 2, target, operand, compare, old);

@@ -44,7 +44,8 @@ enum {
   SIM_B16,
   SIM_B32,
   SIM_B64,
-  SIM_B128
+  SIM_B128,
+  SIM_S16
 };
 /* Updates of memory and reductions. INC and DEC wrap at the operand (PTX ISA 9.7.13.6, atom). */
 enum { SIM_ADD, SIM_MIN, SIM_MAX, SIM_AND, SIM_OR, SIM_XOR, SIM_INC, SIM_DEC, SIM_EXCH, SIM_CAS, SIM_LOAD, SIM_STORE };

@@ -104,12 +104,14 @@ TEST(SimCodegen, LanesLeaveALoopEachInItsTurn) {
 }
 
 // A body of a kernel over 64 threads with arrays A and B of 64 int32.
-std::string kernel(const std::string& body, const std::string& threads = "64") {
+std::string kernel(const std::string& body, const std::string& threads = "64", const std::string& dtype = "int32") {
   std::string text =
-      "@I.ir_module\nclass Module:\n    @T.prim_func\n    def f(A: T.handle(\"int32\", \"global\"), B: T.handle(\"int32\", \"global\")):\n"
+      "@I.ir_module\nclass Module:\n    @T.prim_func\n    def f(A: T.handle(\"" + dtype + "\", \"global\"), B: T.handle(\"" + dtype +
+      "\", \"global\")):\n"
       "        T.func_attr({\"global_symbol\": \"f\", \"tirx.noalias\": True, \"tirx.kernel_launch_params\": [\"threadIdx.x\"]})\n"
       "        tx = T.launch_thread(\"threadIdx.x\", " +
-      threads + ")\n        A_1 = T.decl_buffer((64,), \"int32\", data=A)\n        B_1 = T.decl_buffer((64,), \"int32\", data=B)\n";
+      threads + ")\n        A_1 = T.decl_buffer((64,), \"" + dtype + "\", data=A)\n        B_1 = T.decl_buffer((64,), \"" + dtype +
+      "\", data=B)\n";
   size_t at = 0;
   while (at < body.size()) {
     size_t end = std::min(body.find('\n', at), body.size());
@@ -175,6 +177,55 @@ TEST(SimCodegen, AtomicUpdatesCountEveryThread) {
   run<int32_t>(module, "f", a, b, {64});
   EXPECT_EQ(b[0], 32);
   EXPECT_EQ(b[1], 32);
+}
+
+// Functions of CUDA by name, all in one kernel. Values from the CUDA Math API and PTX ISA 9.0 (cvt, dp2a, dp4a, fns).
+TEST(SimCodegen, FunctionsThatCudaHasByName) {
+  struct Row {
+    std::string call, argument;
+    int64_t value;
+  };
+  const std::vector<Row> rows = {{"__float2int_rn", "T.float32(2.5)", 2},
+                                 {"__float2int_rz", "T.float32(-2.9)", -2},
+                                 {"__float2int_ru", "T.float32(2.1)", 3},
+                                 {"__float2int_rd", "T.float32(-2.1)", -3},
+                                 {"__float2int_rn", "T.float32(3e9)", 2147483647},
+                                 {"__float2ll_rz", "T.float32(-3e9)", -3000000000},
+                                 {"__double2ll_rn", "T.float64(1e300)", 9223372036854775807},
+                                 {"__double2int_rd", "T.float64(-0.5)", -1},
+                                 {"__dp2a_lo", "T.int32(0x00020003), T.int32(0x01020405), T.int32(10)", 10 + 3 * 5 + 2 * 4},
+                                 {"__dp2a_hi", "T.int32(0x00020003), T.int32(0x01020405), T.int32(10)", 10 + 3 * 2 + 2 * 1},
+                                 {"__dp4a", "T.int32(-1), T.int32(0x01020304), T.int32(0)", -10},
+                                 {"__ffs", "T.int32(0)", 0},
+                                 {"__ffsll", "T.int64(1099511627776)", 41},
+                                 {"__fns", "T.uint32(11), T.uint32(0), T.int32(2)", 1},
+                                 {"__fns", "T.uint32(11), T.uint32(2), T.int32(-1)", 1},
+                                 {"__fns", "T.uint32(11), T.uint32(3), T.int32(2)", 4294967295}};
+  std::string body;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    bool wide = rows[i].call.find("ll") != std::string::npos;
+    body += "B_1[" + std::to_string(i) + "] = T.Cast(\"int64\", T.call_pure_extern(\"" + (wide ? "int64" : "int32") + "\", \"" +
+            rows[i].call + "\", " + rows[i].argument + "))\n";
+  }
+  std::vector<int64_t> a(64), b(64);
+  run<int64_t>(build(kernel(body, "1", "int64")), "f", a, b, {64});
+  for (size_t i = 0; i < rows.size(); ++i) EXPECT_EQ(b[i], rows[i].value) << rows[i].call << "(" << rows[i].argument << ")";
+}
+
+TEST(SimCodegen, ProductsOfUnsignedBytes) {
+  std::vector<int64_t> a(64), b(64);
+  run<int64_t>(
+      build(kernel("B_1[0] = T.Cast(\"int64\", T.call_pure_extern(\"uint32\", \"__dp4a\", T.uint32(0xFFFFFFFF), T.uint32(0xFFFFFFFF), "
+                   "T.uint32(1)))\n",
+                   "1", "int64")),
+      "f", a, b, {64});
+  EXPECT_EQ(b[0], 4 * 255 * 255 + 1);
+}
+
+TEST(SimCodegen, AtomicExtremaOfShortIntegersKeepTheirSign) {
+  std::vector<int16_t> a(64, -7), b(64, 3);
+  run<int16_t>(build(kernel("T.atomic_min_elem_op(T.address_of(B_1[0]), A_1[0])\n", "1", "int16")), "f", a, b, {64});
+  EXPECT_EQ(b[0], -7);
 }
 
 TEST(SimCodegen, AnOperatorThatTheSimulatorLacksIsRefusedByName) {
