@@ -3,11 +3,13 @@
 #include <dlpack/dlpack.h>
 #include <tvm/ffi/extra/c_env_api.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <mutex>
 
 #include "backends/cuda/driver.h"
+#include "runtime/launch_values.h"
 
 namespace kiln::cuda {
 
@@ -35,21 +37,6 @@ struct OnDevice {
   std::vector<Loaded> kernels;
 };
 
-// Where a launch value goes: the extents of cluster, grid and block, then the bytes of dynamic shared memory.
-constexpr int kCluster = 0, kGrid = 3, kBlock = 6, kShared = 9, kValues = 10;
-
-int value_of(std::string_view tag) {
-  auto axis = [&](std::string_view prefix, int first) {
-    if (!tag.starts_with(prefix) || tag.size() != prefix.size() + 1 || tag.back() < 'x' || tag.back() > 'z') return -1;
-    return first + tag.back() - 'x';
-  };
-  for (int i :
-       {axis("tir.cluster_dim_", kCluster), axis("tirx.cluster_dim_", kCluster), axis("blockIdx.", kGrid), axis("threadIdx.", kBlock)}) {
-    if (i >= 0) return i;
-  }
-  return tag.ends_with(".use_dyn_shared_memory") ? kShared : -1;
-}
-
 Fault fault(const Error& e) { return {"RuntimeError", e.message + (e.hint.empty() ? "" : " (" + e.hint + ")")}; }
 Fault value_fault(std::string message) { return {"ValueError", std::move(message)}; }
 
@@ -59,7 +46,7 @@ std::string text(const uint32_t (&extents)[3]) {
 
 struct KernelPlan {
   std::string symbol;
-  std::vector<int> values;  // for each launch parameter, which value it is
+  std::vector<int> places;  // of the launch values
   bool has_cluster = false, cooperative = false, dependent_launch = false;
 };
 
@@ -149,9 +136,8 @@ class CudaLauncher final : public runtime::Launcher {
   Fault launch_on(const Driver& d, OnDevice& on, size_t index, void** args, const Slot* values) const {
     const KernelPlan& plan = plans_[index];
     Loaded& kernel = on.kernels[index];
-    uint32_t v[kValues] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 0};
-    for (size_t i = 0; i < plan.values.size(); ++i) v[plan.values[i]] = static_cast<uint32_t>(values[i].integer);
-    LaunchConfig config = {{v[3], v[4], v[5]}, {v[6], v[7], v[8]}, v[kShared], nullptr, nullptr, 0};
+    auto v = runtime::launch_values<uint32_t>(plan.places, values);
+    LaunchConfig config = {{v[3], v[4], v[5]}, {v[6], v[7], v[8]}, v[runtime::kSharedBytes], nullptr, nullptr, 0};
     if (config.grid[0] == 0 || config.grid[1] == 0 || config.grid[2] == 0) return {};  // no block, nothing to do
     if (Fault f = check(*on.gpu, kernel, config)) return f;
     CurrentContext current(d, on.gpu->context);
@@ -260,14 +246,10 @@ Result<std::shared_ptr<const runtime::Launcher>> make_launcher(const Source& sou
                                                                runtime::ArtifactFn ptx) {
   std::vector<KernelPlan> plans;
   for (const KernelInfo& k : source.kernels) {
-    KernelPlan plan{k.symbol, {}, false, k.cooperative, k.dependent_launch};
-    for (const std::string& tag : k.launch_params) {
-      int value = value_of(tag);
-      if (value < 0) return Error{Code::kUnsupported, "launch parameter '" + tag + "' is not known", "kernel " + k.name, ""};
-      plan.values.push_back(value);
-      plan.has_cluster = plan.has_cluster || value < kGrid;
-    }
-    plans.push_back(std::move(plan));
+    auto places = runtime::launch_places(k);
+    if (!places) return places.error();
+    bool has_cluster = std::any_of(places->begin(), places->end(), [](int place) { return place < runtime::kGrid; });
+    plans.push_back({k.symbol, std::move(*places), has_cluster, k.cooperative, k.dependent_launch});
   }
   return std::shared_ptr<const runtime::Launcher>(std::make_shared<CudaLauncher>(std::move(plans), arch, std::move(cubin), std::move(ptx)));
 }

@@ -5,6 +5,7 @@
 #include "backends/cuda/generated.h"
 #include "backends/cuda/intrinsics.h"
 #include "base/small_float.h"
+#include "emit/lower_calls.h"
 #include "legalise/rewrite.h"
 
 namespace kiln::cuda {
@@ -12,30 +13,25 @@ namespace {
 
 using namespace ir;
 using namespace intrinsics;
+using emit::is_small_float;
+using emit::suffix;
+using emit::unsigned_of;
 
-DataType unsigned_of(int bits) { return {TypeCode::kUInt, static_cast<uint8_t>(bits), 1}; }
 DataType signed_of(int bits) { return {TypeCode::kInt, static_cast<uint8_t>(bits), 1}; }
-bool is_small_float(DataType t) { return t.is_floating() && t.bits <= 16; }
-std::string suffix(DataType t) { return (t.is_floating() ? "f" : t.is_uint() ? "u" : "i") + std::to_string(t.bits); }
 
-class Lowering : public Rewriter {
+class Lowering : public emit::CallLowering {
  public:
-  using Rewriter::Rewriter;
+  using CallLowering::CallLowering;
 
   const Expr* expr(const Expr* e) override {
-    if (const Expr* native = half_arithmetic(e)) return native;
-    e = expr_children(e);
-    if (auto* b = e->as<Binary>()) return binary(b);
-    if (auto* c = e->as<Cast>()) return cast(c->dtype, c->value);
-    if (auto* c = e->as<Call>()) return call(c);
-    return e;
+    const Expr* native = half_arithmetic(e);
+    return native ? native : CallLowering::expr(e);
   }
 
  private:
-  const Expr* named(DataType t, std::string_view name, std::vector<const Expr*> args, SpanId span = 0) {
-    args.insert(args.begin(), build.string_imm(name));
-    return build.call(t, Op::tirx_call_pure_extern, args, span);
-  }
+  std::string spelling_of(const MathFunction& f, DataType t) const override { return spelling(f, t); }
+  std::string_view absolute(DataType t) const override { return t.bits == 64 ? "llabs" : "abs"; }
+
   // A sum, difference or product of two float16 or bfloat16 that was widened to float32 and rounded again: the instruction on the format
   // itself gives the same bits, as float32 has more than twice its precision. Null when `e` is none.
   const Expr* half_arithmetic(const Expr* e) {
@@ -56,27 +52,12 @@ class Lowering : public Rewriter {
     bool exact = f && decode_float(t, encode_float_literal(t, f->value)) == f->value;
     return exact ? build.float_imm(t, f->value, f->span) : nullptr;
   }
-  const Expr* plain_cast(DataType t, const Expr* e) { return e->dtype == t ? e : build.cast(t, e, e->span); }
 
-  const Expr* binary(const Binary* b) {
+  // Of two integers of one type: literals get it by a cast.
+  const Expr* extremum(const Binary* b) override {
+    bool least = b->kind == ExprKind::kMin;
     DataType t = b->dtype;
-    switch (b->kind) {
-      case ExprKind::kMin:
-      case ExprKind::kMax: {
-        bool least = b->kind == ExprKind::kMin;
-        if (t.is_bool()) return build.binary(least ? ExprKind::kAnd : ExprKind::kOr, b->a, b->b, b->span);
-        if (!t.is_floating()) return extremum(least, t, b);
-        return named(t, std::string(least ? "fmin" : "fmax") + (t.bits == 64 ? "" : "f"), {b->a, b->b}, b->span);
-      }
-      case ExprKind::kFloorDiv: return named(t, "floor_div_" + suffix(t), {b->a, b->b}, b->span);
-      case ExprKind::kFloorMod: return named(t, "floor_mod_" + suffix(t), {b->a, b->b}, b->span);
-      case ExprKind::kMod: return t.is_floating() ? named(t, t.bits == 64 ? "fmod" : "fmodf", {b->a, b->b}, b->span) : b;
-      default: return b;
-    }
-  }
-
-  // min and max of two integers of one type; literals get it by a cast.
-  const Expr* extremum(bool least, DataType t, const Binary* b) {
+    if (t.is_floating()) return named(t, std::string(least ? "fmin" : "fmax") + (t.bits == 64 ? "" : "f"), {b->a, b->b}, b->span);
     auto typed = [&](const Expr* e) {
       if (t == kInt32 || !e->as<IntImm>()) return e;
       return static_cast<const Expr*>(build.add(Cast{{ExprKind::kCast, t, e->span}, e}));
@@ -84,14 +65,10 @@ class Lowering : public Rewriter {
     return named(t, least ? "min" : "max", {typed(b->a), typed(b->b)}, b->span);
   }
 
-  const Expr* cast(DataType to, const Expr* e) {
+  const Expr* cast(DataType to, const Expr* e) override {
     DataType from = e->dtype;
     if (to == from) return e;
-    if (to.is_bool()) {
-      if (is_small_float(from)) return cast(to, cast(kFloat32, e));
-      const Expr* zero = from.is_floating() ? static_cast<const Expr*>(build.float_imm(from, 0)) : build.int_imm(from, 0);
-      return build.binary(ExprKind::kNE, e, zero, e->span);
-    }
+    if (to.is_bool()) return to_bool(e);
     if (is_small_float(from) && is_small_float(to) && small_float_name(from) == small_float_name(to)) return e;
     if (is_small_float(from)) return cast(to, named(kFloat32, small_float_name(from) + "_to_f32", {e}, e->span));
     if (to.is_integer() && to.bits < 8) return four_bits(to, plain_cast(kInt32, e));
@@ -146,16 +123,6 @@ class Lowering : public Rewriter {
     return cast(c->dtype, n);
   }
 
-  const Expr* math(const Call* c, const MathFunction& f, size_t first) {
-    const Expr* x = c->args[first];
-    if (!x->dtype.is_floating()) {
-      if (f.name != "fabs") return x;  // rounding an integer
-      DataType t = x->dtype.bits == 64 ? kInt64 : kInt32;
-      return x->dtype.is_uint() ? x : plain_cast(x->dtype, named(t, t.bits == 64 ? "llabs" : "abs", {x}, c->span));
-    }
-    return named(c->dtype, spelling(f, x->dtype), {c->args.begin() + static_cast<long>(first), c->args.end()}, c->span);
-  }
-
   const Expr* classify(const Call* c) {
     const Expr* x = c->args[0];
     DataType t = x->dtype;
@@ -176,15 +143,6 @@ class Lowering : public Rewriter {
     return c;
   }
 
-  // A small float reaches printf as what C++ promotes a float to.
-  const Expr* printf(const Call* c) {
-    Call n = *c;
-    std::vector<const Expr*> args;
-    for (const Expr* a : c->args) args.push_back(is_small_float(a->dtype) ? cast(kFloat64, a) : a);
-    n.args = build.list(args);
-    return build.add(n);
-  }
-
   const Expr* debug_print(const Call* c, std::string name, const std::vector<const Expr*>& element) {
     const Expr* value = c->args.back();
     std::vector<const Expr*> args = {build.string_imm(name + (value->dtype.is_floating() ? "f64" : "i64")), c->args[1],
@@ -194,7 +152,7 @@ class Lowering : public Rewriter {
     return build.call(kVoid, Op::tirx_call_extern, args, c->span);
   }
 
-  const Expr* call(const Call* c) {
+  const Expr* call(const Call* c) override {
     if (auto* f = math_function(c->op)) return math(c, *f, 0);
     switch (c->op) {
       case Op::tirx_if_then_else: return build.select(c->args[0], c->args[1], c->args[2], c->span);

@@ -5,6 +5,7 @@
 #include "backends/sim/checker/session.h"
 #include "backends/sim/runtime/launch.h"
 #include "backends/sim/runtime/matrix.h"
+#include "runtime/launch_values.h"
 
 namespace kiln::sim {
 
@@ -13,25 +14,10 @@ namespace {
 using runtime::Fault;
 using runtime::Slot;
 
-// Where a launch value goes: the extents of cluster, grid and block, then the bytes of dynamic shared memory.
-constexpr int kCluster = 0, kGrid = 3, kBlock = 6, kShared = 9, kValues = 10;
-
-int value_of(std::string_view tag) {
-  auto axis = [&](std::string_view prefix, int first) {
-    if (!tag.starts_with(prefix) || tag.size() != prefix.size() + 1 || tag.back() < 'x' || tag.back() > 'z') return -1;
-    return first + tag.back() - 'x';
-  };
-  for (int i :
-       {axis("tir.cluster_dim_", kCluster), axis("tirx.cluster_dim_", kCluster), axis("blockIdx.", kGrid), axis("threadIdx.", kBlock)}) {
-    if (i >= 0) return i;
-  }
-  return tag.ends_with(".use_dyn_shared_memory") ? kShared : -1;
-}
-
 struct Plan {
   Kernel kernel;
   KernelInfo info;
-  std::vector<int> values;  // for each launch parameter, which value it is
+  std::vector<int> places;  // of the launch values
   int64_t static_bytes = 0;
 };
 
@@ -48,13 +34,12 @@ class SimLauncher final : public runtime::Launcher {
 
   Fault launch(size_t index, void** args, const Slot* values, int) const override {
     const Plan& plan = plans[index];
-    int64_t v[kValues] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 0};
-    for (size_t i = 0; i < plan.values.size(); ++i) v[plan.values[i]] = values[i].integer;
+    auto v = runtime::launch_values<int64_t>(plan.places, values);
     Launch launch;
     launch.cluster = {v[0], v[1], v[2]};
     launch.grid = {v[3], v[4], v[5]};
     launch.block = {v[6], v[7], v[8]};
-    launch.shared_bytes = plan.static_bytes + v[kShared];
+    launch.shared_bytes = plan.static_bytes + v[runtime::kSharedBytes];
     launch.args = args;
     if (launch.grid.count() == 0) return {};  // no block, nothing to do
     checker::Checked checked = checker::check_launch(plan.info, plan.kernel.sites, launch.block.count(), args);
@@ -88,10 +73,9 @@ Result<std::shared_ptr<const runtime::Launcher>> make_launcher(const Printed& pr
     if (!plan.kernel.entry) return Error{Code::kInternal, "the compiled text has no function '" + k.symbol + "'", "kernel " + k.name, ""};
     plan.kernel.sites = out->sites, plan.kernel.forms = out->forms;
     plan.static_bytes = printed.static_bytes[i];
-    for (const std::string& tag : k.launch_params) {
-      plan.values.push_back(value_of(tag));
-      if (plan.values.back() < 0) return Error{Code::kUnsupported, "launch parameter '" + tag + "' is not known", "kernel " + k.name, ""};
-    }
+    auto places = runtime::launch_places(k);
+    if (!places) return places.error();
+    plan.places = std::move(*places);
     out->plans.push_back(std::move(plan));
   }
   out->library = std::move(library);

@@ -15,4 +15,7 @@ int first_architecture(ir::Op op);
 // Whether the call does nothing here: hints to a GPU's compiler and caches.
 bool is_hint(ir::Op op);
 
+// Whether the printers have text for the operator whenever its arguments are of their kinds.
+bool is_plain(ir::Op op);
+
 }  // namespace kiln::sim

@@ -1,5 +1,6 @@
 #include "host_c/lower.h"
 
+#include "emit/lower_calls.h"
 #include "host_c/intrinsics.h"
 #include "legalise/rewrite.h"
 
@@ -7,22 +8,13 @@ namespace kiln::host_c {
 namespace {
 
 using namespace ir;
+using emit::is_small_float;
+using emit::suffix;
+using emit::unsigned_of;
 
-DataType unsigned_of(int bits) { return {TypeCode::kUInt, static_cast<uint8_t>(bits), 1}; }
-bool is_small_float(DataType t) { return t.is_floating() && t.bits <= 16; }
-std::string suffix(DataType t) { return (t.is_floating() ? "f" : t.is_uint() ? "u" : "i") + std::to_string(t.bits); }
-
-class Lowering : public Rewriter {
+class Lowering : public emit::CallLowering {
  public:
-  using Rewriter::Rewriter;
-
-  const Expr* expr(const Expr* e) override {
-    e = expr_children(e);
-    if (auto* b = e->as<Binary>()) return binary(b);
-    if (auto* c = e->as<Cast>()) return cast(c->dtype, c->value);
-    if (auto* c = e->as<Call>()) return call(c);
-    return e;
-  }
+  using CallLowering::CallLowering;
 
   const Stmt* stmt(const Stmt* s) override {
     s = stmt_children(s);
@@ -36,36 +28,18 @@ class Lowering : public Rewriter {
   }
 
  private:
-  const Expr* named(DataType t, std::string_view name, std::vector<const Expr*> args, SpanId span = 0) {
-    args.insert(args.begin(), build.string_imm(name));
-    return build.call(t, Op::tirx_call_pure_extern, args, span);
-  }
-  const Expr* plain_cast(DataType t, const Expr* e) { return e->dtype == t ? e : build.cast(t, e, e->span); }
+  std::string spelling_of(const MathFunction& f, DataType t) const override { return spelling(f, t); }
+  std::string_view absolute(DataType t) const override { return t.bits == 64 ? "abs_i64" : "abs_i32"; }
 
-  const Expr* binary(const Binary* b) {
-    DataType t = b->dtype;
-    switch (b->kind) {
-      case ExprKind::kMin:
-      case ExprKind::kMax: {
-        std::string_view name = b->kind == ExprKind::kMin ? "min_" : "max_";
-        if (t.is_bool()) return build.binary(b->kind == ExprKind::kMin ? ExprKind::kAnd : ExprKind::kOr, b->a, b->b, b->span);
-        return named(t, std::string(name) + suffix(t), {b->a, b->b}, b->span);
-      }
-      case ExprKind::kFloorDiv: return named(t, "floor_div_" + suffix(t), {b->a, b->b}, b->span);
-      case ExprKind::kFloorMod: return named(t, "floor_mod_" + suffix(t), {b->a, b->b}, b->span);
-      case ExprKind::kMod: return t.is_floating() ? named(t, t.bits == 64 ? "fmod" : "fmodf", {b->a, b->b}, b->span) : b;
-      default: return b;
-    }
+  const Expr* extremum(const Binary* b) override {
+    std::string_view name = b->kind == ExprKind::kMin ? "min_" : "max_";
+    return named(b->dtype, std::string(name) + suffix(b->dtype), {b->a, b->b}, b->span);
   }
 
-  const Expr* cast(DataType to, const Expr* e) {
+  const Expr* cast(DataType to, const Expr* e) override {
     DataType from = e->dtype;
     if (to == from) return e;
-    if (to.is_bool()) {
-      if (is_small_float(from)) return cast(to, cast(kFloat32, e));
-      const Expr* zero = from.is_floating() ? static_cast<const Expr*>(build.float_imm(from, 0)) : build.int_imm(from, 0);
-      return build.binary(ExprKind::kNE, e, zero, e->span);
-    }
+    if (to.is_bool()) return to_bool(e);
     if (is_small_float(from)) return cast(to, named(kFloat32, small_float_name(from) + "_to_f32", {e}, e->span));
     if (!is_small_float(to)) return plain_cast(to, e);
     std::string name = small_float_name(to);
@@ -96,16 +70,6 @@ class Lowering : public Rewriter {
     return cast(c->dtype, n);
   }
 
-  const Expr* math(const Call* c, const MathFunction& f, size_t first) {
-    const Expr* x = c->args[first];
-    if (!x->dtype.is_floating()) {
-      if (f.name != "fabs") return x;  // rounding an integer
-      DataType t = x->dtype.bits == 64 ? kInt64 : kInt32;
-      return x->dtype.is_uint() ? x : plain_cast(x->dtype, named(t, "abs_" + suffix(t), {x}, c->span));
-    }
-    return named(c->dtype, spelling(f, x->dtype), {c->args.begin() + static_cast<long>(first), c->args.end()}, c->span);
-  }
-
   const Expr* classify(const Call* c, std::string_view name) {
     if (!c->args[0]->dtype.is_floating()) return build.int_imm(kBool, name == "isfinite");
     // C's macros give any nonzero number.
@@ -122,15 +86,6 @@ class Lowering : public Rewriter {
     return c;
   }
 
-  // A small float reaches printf as what C promotes a float to.
-  const Expr* printf(const Call* c) {
-    Call n = *c;
-    std::vector<const Expr*> args;
-    for (const Expr* a : c->args) args.push_back(is_small_float(a->dtype) ? cast(kFloat64, a) : a);
-    n.args = build.list(args);
-    return build.add(n);
-  }
-
   // debug_print_var(message, value), debug_print_buffer_value(message, buffer's name, index, value)
   const Expr* debug_print(const Call* c) {
     const Expr* value = c->args.back();
@@ -140,7 +95,7 @@ class Lowering : public Rewriter {
                       c->span);
   }
 
-  const Expr* call(const Call* c) {
+  const Expr* call(const Call* c) override {
     if (auto* f = math_function(c->op)) return math(c, *f, 0);
     switch (c->op) {
       case Op::tirx_if_then_else: return build.select(c->args[0], c->args[1], c->args[2], c->span);

@@ -1,7 +1,6 @@
 #include "backends/sim/shim/codegen.h"
 
 #include <algorithm>
-#include <array>
 
 #include "backends/sim/device_api.h"
 #include "backends/sim/runtime/launch.h"
@@ -10,6 +9,7 @@
 #include "backends/sim_device.h"
 #include "host_c/compiler.h"
 #include "runtime/kernel_module.h"
+#include "runtime/launch_values.h"
 
 namespace kiln::sim {
 
@@ -20,22 +20,10 @@ using runtime::Slot;
 
 constexpr std::string_view kOwnCodegens[] = {"sim", "cuda_text"};
 
-// Where a launch value goes: the extents of cluster, grid and block, then the bytes of dynamic shared memory.
-constexpr int kCluster = 0, kGrid = 3, kBlock = 6, kShared = 9, kValues = 10;
-int place_of(std::string_view tag) {
-  if (tag.ends_with(".use_dyn_shared_memory")) return kShared;
-  int axis = tag.back() - 'x';
-  if (axis < 0 || axis > 2) return -1;
-  std::string_view name = tag.substr(0, tag.size() - 1);
-  if (name == "blockIdx.") return kGrid + axis;
-  if (name == "threadIdx.") return kBlock + axis;
-  return name == "tir.cluster_dim_" || name == "tirx.cluster_dim_" ? kCluster + axis : -1;
-}
-
 struct Plan {
   std::string name;
   sim_kernel entry = nullptr;
-  std::vector<int> values;  // for each launch parameter, where it goes
+  std::vector<int> places;  // of the launch values
   bool cooperative = false;
 };
 
@@ -50,12 +38,11 @@ class TextLauncher final : public runtime::Launcher {
 
   Fault launch(size_t index, void** args, const Slot* values, int) const override {
     const Plan& plan = plans_[index];
-    std::array<int64_t, kValues> v = {1, 1, 1, 1, 1, 1, 1, 1, 1, 0};
-    for (size_t i = 0; i < plan.values.size(); ++i) v[static_cast<size_t>(plan.values[i])] = values[i].integer;
+    auto v = runtime::launch_values<int64_t>(plan.places, values);
     Launch l;
     l.cluster = {v[0], v[1], v[2]}, l.grid = {v[3], v[4], v[5]}, l.block = {v[6], v[7], v[8]};
     if (l.grid.count() == 0) return {};  // no block, nothing to do
-    l.shared_bytes = static_cast<int64_t>(dynamic_shared_offset(static_bytes_)) + v[kShared];
+    l.shared_bytes = static_cast<int64_t>(dynamic_shared_offset(static_bytes_)) + v[runtime::kSharedBytes];
     l.args = args;
     TextLaunch text(forms_, plan.cooperative);
     const void* forms[] = {&text};
@@ -105,10 +92,9 @@ Result<std::shared_ptr<const runtime::Launcher>> make_text_launcher(const Source
     const KernelInfo& k = source.kernels[i];
     Plan plan{k.name, reinterpret_cast<sim_kernel>(find("kiln_text_kernel_" + std::to_string(i))), {}, k.cooperative};
     if (!plan.entry) return Error{Code::kInternal, "the compiled text lacks kernel '" + k.name + "'", "", ""};
-    for (const std::string& tag : k.launch_params) {
-      plan.values.push_back(place_of(tag));
-      if (plan.values.back() < 0) return Error{Code::kUnsupported, "launch parameter '" + tag + "' is not known", "kernel " + k.name, ""};
-    }
+    auto places = runtime::launch_places(k);
+    if (!places) return places.error();
+    plan.places = std::move(*places);
     plans.push_back(std::move(plan));
   }
   return std::shared_ptr<const runtime::Launcher>(
