@@ -29,7 +29,7 @@ constexpr std::pair<Op, const char*> kFunctions[] = {
     {Op::tirx_exp, "exp"}, {Op::tirx_log, "log"}, {Op::tirx_sqrt, "sqrt"}, {Op::tirx_tanh, "tanh"}, {Op::tirx_fabs, "fabs"}};
 
 // What no variable may be called: C's keywords, and names that the text uses itself.
-std::set<std::string, std::less<>> reserved_names() {
+emit::Names reserved_names() {
   std::istringstream words(R"(args auto bool break case char const continue default do double else enum extern false float for goto if
       inline int long main register return restrict short signed sizeof static struct switch true typedef union unsigned void volatile while
       NAN INFINITY)");
@@ -142,7 +142,8 @@ const emit::Dialect kDialect = {[](DataType t) { return std::string(type_name(t)
 
 void print_function(const Function* f, Source& source) {
   emit::Writer out, entry;
-  static const std::set<std::string, std::less<>> reserved = reserved_names();
+  static const emit::Names words = reserved_names();
+  static const emit::Reserved reserved{words, {}, nullptr};
   CFamily p(kDialect, out, reserved);
   p.function = f;
   p.bare_return = f->ret.is_void() ? "return;" : "return 0;";
