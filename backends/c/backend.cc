@@ -41,15 +41,10 @@ Status init() {
 std::vector<registry::Probe> probe() {
   registry::Probe p;
   p.what = "C compiler";
-  Result<std::vector<std::string>> compiler = find_compiler();
+  Result<std::string> compiler = describe_compiler(Language::kC);
   p.found = compiler.ok();
-  if (p.found) {
-    for (const std::string& word : *compiler) p.detail += (p.detail.empty() ? "" : " ") + word;
-    p.detail += ": " + compiler_version(*compiler);
-  } else {
-    p.detail = compiler.error().message;
-    p.hint = compiler.error().hint;
-  }
+  p.detail = p.found ? *compiler : compiler.error().message;
+  p.hint = p.found ? "" : compiler.error().hint;
   return {p};
 }
 

@@ -62,15 +62,23 @@ Status init() {
   return Ok{};
 }
 
+// Kernels are compiled as C, printed CUDA text as C++.
+std::vector<registry::Probe> probe() {
+  std::vector<registry::Probe> all;
+  for (auto [what, language] :
+       {std::pair{"C compiler", host_c::Language::kQuickC}, {"C++ compiler (of cuda_text)", host_c::Language::kCxx}}) {
+    Result<std::string> compiler = host_c::describe_compiler(language);
+    bool found = compiler.ok();
+    all.push_back({what, found, found ? *compiler : compiler.error().message, found ? "" : compiler.error().hint});
+  }
+  return all;
+}
+
 }  // namespace
 
 const registry::Builtin& backend() {
-  static const registry::Builtin builtin = {device::manifest_json,
-                                            init,
-                                            [] { return std::vector<registry::Probe>{}; },
-                                            [](const Target&) { return features(); },
-                                            [](const Target&) { return Limits{}; },
-                                            &device_api()};
+  static const registry::Builtin builtin = {
+      device::manifest_json, init, probe, [](const Target&) { return features(); }, [](const Target&) { return Limits{}; }, &device_api()};
   return builtin;
 }
 

@@ -255,10 +255,13 @@ Result<std::vector<std::string>> find_compiler(Language language) {
                "", fmt::format("install one, on Debian: apt install {}", tools.package)};
 }
 
-std::string compiler_version(const std::vector<std::string>& compiler) {
-  auto r = run_process({compiler[0], "--version"}, 10);
-  if (!r || r->status != 0) return {};
-  return r->output.substr(0, r->output.find('\n'));
+Result<std::string> describe_compiler(Language language) {
+  Result<std::vector<std::string>> compiler = find_compiler(language);
+  if (!compiler) return compiler.error();
+  std::string text;
+  for (const std::string& word : *compiler) text += (text.empty() ? "" : " ") + word;
+  auto r = run_process({(*compiler)[0], "--version"}, 10);
+  return text + ": " + (r && r->status == 0 ? r->output.substr(0, r->output.find('\n')) : "it does not say its version");
 }
 
 Result<std::shared_ptr<const runtime::Library>> compile_and_load(const Source& source, Language language) {

@@ -17,8 +17,8 @@ enum class Language : uint8_t { kC, kQuickC, kCxx };  // C11; the same, compiled
 // None: an error that says what to install. Runs nothing.
 Result<std::vector<std::string>> find_compiler(Language language = Language::kC);
 
-// First line of the compiler's --version.
-std::string compiler_version(const std::vector<std::string>& compiler);
+// "g++ -m64: g++ (Debian 12.2.0-14) 12.2.0": the command and the first line of its --version. Error as find_compiler's.
+Result<std::string> describe_compiler(Language language);
 
 // Compiles text and entries to a shared library for this machine's processor, or takes it from the cache (cache/cache.h), and loads it.
 // Works in a private folder under TMPDIR that is gone afterwards, save when the compiler failed and KILN_KEEP_TEMPS is set. Stopped after

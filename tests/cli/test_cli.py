@@ -398,7 +398,9 @@ class Inspect(unittest.TestCase):
         names = [json.loads(line)["name"] for line in kiln("list", "--json")[0].splitlines()]
         self.assertIn("c", names)
         out, _ = kiln("doctor")
-        self.assertIn("C compiler", out)
+        self.assertIn("c: C compiler: ", out)
+        self.assertIn("sim: C compiler: ", out)
+        self.assertIn("sim: C++ compiler (of cuda_text): ", out)
         self.assertIn("\ndevice   cpu: ", out)
         self.assertIn("\ndevice   sim:0: ", out)
         seen = json.loads(kiln("doctor", "--json")[0])

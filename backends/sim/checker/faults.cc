@@ -91,13 +91,14 @@ void Group::explain_unwritten(const std::byte* at, size_t bytes) {
 
 void Group::race(const Entry& before, const Entry& now, const std::byte* at) {
   auto [first, last] = std::minmax(checker_.site(before.site).stretch, checker_.site(now.site).stretch);
-  Cause cause{before.group == number_ ? kOneGroup : kTwoGroups, first, last};
+  bool is_one_warp =
+      before.group == number_ && before.agent == now.agent && now.agent / kEngines < warps_.size() && now.agent % kEngines == 0;
+  Cause cause{before.group == number_ ? kOneGroup : kTwoGroups, first, last, is_one_warp};
   checker_.findings_.add("race", checker_.launch().kernel, cause, checker_.site(now.site), [&] {
     std::string elsewhere = before.group == number_ ? agent_text(before) : checker_.foreign_text(before);
-    return fmt::format(
-        "the {} of {} by {}{} is not ordered after the {} by {}{}{}", verb(now.access), place_text(at, now.site), agent_text(now),
-        checker_.line_text(now.site), verb(before.access), elsewhere, checker_.site_text(before.site),
-        before.group == number_ && before.agent == now.agent && now.agent % kEngines == 0 ? ": no __syncwarp between them" : "");
+    return fmt::format("the {} of {} by {}{} is not ordered after the {} by {}{}{}", verb(now.access), place_text(at, now.site),
+                       agent_text(now), checker_.line_text(now.site), verb(before.access), elsewhere, checker_.site_text(before.site),
+                       is_one_warp ? ": no __syncwarp between them" : "");
   });
 }
 

@@ -20,6 +20,7 @@ using runtime::Finding;
 struct Cause {
   uint64_t number = 0;
   int first = 0, last = 0;  // stretches of the kernel's text
+  bool is_narrow = false;   // what other occurrences of the cause may tell better
 };
 
 // Collects findings: one per kind and cause, with a count. The first occurrence gives the text. For one thread.
@@ -30,9 +31,10 @@ class Findings {
   std::vector<Finding> take();
 
  private:
-  using Key = std::tuple<std::string, std::string, uint64_t, int, int>;
+  using Key = std::tuple<std::string, std::string, uint64_t, int, int, bool>;
   std::map<Key, size_t> index_;
   std::vector<Finding> found_;
+  std::vector<bool> narrow_;  // of each
 };
 
 }  // namespace kiln::sim::checker
