@@ -11,6 +11,7 @@
 #include "intrinsics/arguments.h"
 #include "intrinsics/atomic.h"
 #include "intrinsics/copy_calls.h"
+#include "ir/rewriter.h"
 
 namespace kiln::sim {
 
@@ -40,7 +41,10 @@ void assertion(CFamily& p, const Assert& a) {
   p.out.line("if (" + p.negated(a.condition) + ") sim->fail(w, lane, " + emit::quoted(message) + lane_printer(p).site() + ");");
 }
 
-void before_loop(CFamily&, const For&) {}
+void before_loop(CFamily& p, const For& f) {
+  auto* extent = f.extent->as<IntImm>();
+  if (f.for_kind == ForKind::kVectorized && extent) lane_printer(p).vectors[f.var] = static_cast<int>(extent->value);
+}
 
 void attr(CFamily& p, const Attr& a) {
   if (a.key == "lexical_alloc_scope") return p.block("", a.body);
@@ -212,10 +216,12 @@ void checked_store(CFamily& base, const Store& s) {
   LanePrinter& p = lane_printer(base);
   if (s.span) p.span = s.span;
   std::string type = p.type(s.buffer->dtype.element());
+  p.elements = p.elements_of(s);
   p.out.open("");
   p.out.line("const " + type + " stored = " + p.str(s.value) + ";");
   p.out.line("*" + checked_place(p, s.buffer, s.indices[0], "SIM_WRITE") + " = stored;");
   p.out.close();
+  p.elements = 1;
 }
 
 const emit::Dialect lane_dialect = {host_c::type_name, host_c::float_literal, call, alloc, assertion, before_loop, attr, evaluate};
@@ -226,6 +232,20 @@ const emit::Dialect checked_dialect = {
 
 LanePrinter::LanePrinter(emit::Writer& out, const emit::Reserved& reserved, const host_c::Callees& callees, Tables& tables, bool checked)
     : CPrinter(out, reserved, callees, checked ? checked_dialect : lane_dialect), tables(tables), checked(checked) {}
+
+int LanePrinter::elements_of(const Store& s) const {
+  int n = 1;
+  auto look = [&](const Expr* e) {
+    visit(e, [&](const Expr* x) {
+      auto it = vectors.find(x->as<Var>());
+      if (it != vectors.end()) n = it->second;
+    });
+  };
+  if (vectors.empty()) return n;
+  look(s.indices[0]);
+  look(s.value);
+  return n;
+}
 
 std::string LanePrinter::address(const Expr* e) {
   if (auto* l = e->as<Load>()) return "&" + element(l->buffer, l->indices[0]);

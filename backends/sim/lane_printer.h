@@ -17,6 +17,7 @@ struct SiteKey {
   ir::SpanId span = 0;
   std::string buffer;  // whose elements it accesses; empty: none
   int line = 0;        // of what is printed after the helpers, from 1
+  int elements = 1;    // that are one access of the printed kernel, a vector
   auto operator<=>(const SiteKey&) const = default;
 };
 
@@ -39,15 +40,21 @@ struct LanePrinter : host_c::CPrinter {
   LanePrinter(emit::Writer& out, const emit::Reserved& reserved, const host_c::Callees& callees, Tables& tables, bool checked);
 
   // ", 3": the number of the place that is being printed, as last argument.
-  std::string site(std::string_view buffer = {}) { return ", " + std::to_string(tables.site({span, std::string(buffer), next_line()})); }
+  std::string site(std::string_view buffer = {}) {
+    return ", " + std::to_string(tables.site({span, std::string(buffer), next_line(), elements}));
+  }
   int next_line() const { return static_cast<int>(out.lines()) + 1; }
+  // Elements of a vector that the statement accesses one by one.
+  int elements_of(const ir::Store& s) const;
   // The address that an argument stands for: of the element that a load names, or a pointer.
   std::string address(const ir::Expr* e);
   // The address of an operand.
   std::string place(const intrinsics::Operand& o);
 
   Tables& tables;
-  ir::SpanId span = 0;  // of the statement that is being printed
+  ir::SpanId span = 0;                    // of the statement that is being printed
+  int elements = 1;                       // of vectors that it accesses
+  std::map<const ir::Var*, int> vectors;  // loops over elements of a vector, by their variable, with their number
   const bool checked;
 };
 

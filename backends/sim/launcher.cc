@@ -57,7 +57,7 @@ class SimLauncher final : public runtime::Launcher {
 
 Result<std::shared_ptr<const runtime::Launcher>> make_launcher(const Printed& printed, std::shared_ptr<const runtime::Library> library) {
   auto out = std::make_shared<SimLauncher>();
-  for (const PrintedSite& s : printed.sites) out->sites.push_back({s.place, s.line, s.buffer, s.stretch});
+  for (const PrintedSite& s : printed.sites) out->sites.push_back({s.place, s.line, s.buffer, s.stretch, s.elements});
   for (const std::string& text : printed.forms) {
     auto form = make_form(text);
     if (!form) return form.error();

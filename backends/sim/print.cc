@@ -107,7 +107,7 @@ class ModulePrinter {
     for (const SiteKey& s : tables_.sites) {
       auto stretch = std::distance(ends.begin(), ends.lower_bound(s.line));
       int line = s.line ? s.line + static_cast<int>(lines_before) : 0;
-      printed_.sites.push_back({module_.place(s.span), s.buffer, line, static_cast<int>(stretch)});
+      printed_.sites.push_back({module_.place(s.span), s.buffer, line, static_cast<int>(stretch), s.elements});
     }
   }
 

@@ -16,6 +16,7 @@ struct PrintedSite {
   std::string buffer;  // whose elements it accesses; empty: none
   int line = 0;        // of the text, from 1
   int stretch = 0;     // of the text between two statements that synchronise, by its number
+  int elements = 1;    // that are one access of the kernel, a vector
 };
 
 struct Printed {

@@ -40,6 +40,11 @@ std::string pack(const Outcome& o) {
     for (const std::string* s : {&f.kind, &f.kernel, &f.place, &f.message}) put(out, *s);
     for (double v : {static_cast<double>(f.count), static_cast<double>(f.line)}) put(out, v);
   }
+  put(out, static_cast<double>(o.counters.size()));
+  for (const runtime::AccessCount& c : o.counters) {
+    for (const std::string* s : {&c.kernel, &c.place, &c.buffer, &c.memory, &c.access}) put(out, *s);
+    for (int64_t v : {int64_t{c.line}, c.requests, c.taken, c.ideal}) put(out, static_cast<double>(v));
+  }
   put(out, static_cast<double>(o.times.size()));
   for (const driver::Timing& t : o.times) put(out, t.step), put(out, t.milliseconds);
   for (const KernelTime& k : o.kernels) {
@@ -91,6 +96,13 @@ bool unpack(std::string_view in, Outcome& o) {
     f.count = static_cast<int64_t>(u.number());
     f.line = static_cast<int>(u.number());
     o.findings.push_back(std::move(f));
+  }
+  for (double n = u.number(); u.ok && n > 0; --n) {
+    runtime::AccessCount c;
+    for (std::string* s : {&c.kernel, &c.place, &c.buffer, &c.memory, &c.access}) *s = u.text();
+    c.line = static_cast<int>(u.number());
+    for (int64_t* v : {&c.requests, &c.taken, &c.ideal}) *v = static_cast<int64_t>(u.number());
+    o.counters.push_back(std::move(c));
   }
   for (double n = u.number(); u.ok && n > 0; --n) {
     driver::Timing t{u.text(), 0};

@@ -101,9 +101,11 @@ class Runner {
       launches_.clear(), buffers_.clear(), workspaces_.clear();
       if (auto s = prepare(); !s) return fail(s.error().to_string());
       if (auto s = bind_all(module); !s) return refused(s.error());
-      if (auto s = checking.start(device_.index, options_.check->seed + static_cast<uint64_t>(i)); !s) return fail(s.error().to_string());
+      if (auto s = checking.start(device_.index, options_.check->seed + static_cast<uint64_t>(i), options_.check->counters && i == 0); !s)
+        return fail(s.error().to_string());
       auto launched = launch_all(module);
       for (runtime::Finding& f : checking.finish(device_.index)) runtime::add_finding(out_.findings, std::move(f));
+      if (options_.check->counters && i == 0) out_.counters = checking.counts(device_.index);
       if (!out_.findings.empty()) continue;
       if (!launched) return refused(launched.error());
       if (case_.expect_error.empty() && !check_outputs()) return;

@@ -15,6 +15,7 @@ namespace kiln::cases {
 struct CheckOptions {
   uint64_t seed = 0;
   int schedules = 1;
+  bool counters = false;  // count accesses to memory, in the first of them
 };
 
 struct RunOptions {
@@ -41,8 +42,9 @@ struct Outcome {
   std::string reason;  // why it failed or was skipped; for a pass, what was expected (a policy, an error)
   std::string codegen;
   std::vector<runtime::Finding> findings;  // of a checked run; with one the case has failed
-  std::vector<driver::Timing> times;       // ms; "run" is the first execution, "median" of the repeats
-  std::vector<KernelTime> kernels;         // with `by_kernel`, in the order of the launches
+  std::vector<runtime::AccessCount> counters;
+  std::vector<driver::Timing> times;  // ms; "run" is the first execution, "median" of the repeats
+  std::vector<KernelTime> kernels;    // with `by_kernel`, in the order of the launches
 };
 
 // One case, in this process: a kernel that crashes takes the process with it.

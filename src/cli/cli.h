@@ -31,6 +31,7 @@ struct RunArgs : CaseArgs {
   bool check = false;
   uint64_t seed = 0;  // of a checked run
   int schedules = 1;
+  bool counters = false;
   int jobs = 0;
 };
 int run(const RunArgs& args);

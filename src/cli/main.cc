@@ -57,6 +57,10 @@ void add_run(CLI::App& app, RunArgs& a) {
       ->needs(check)
       ->check(CLI::Range(1, 1000000))
       ->envname("KILN_SCHEDULES");
+  c->add_flag("--counters", a.counters,
+              "with --check: wavefronts of shared memory (bank conflicts) and sectors of global memory (coalescing), by place")
+      ->needs(check)
+      ->envname("KILN_COUNTERS");
   c->add_option("--repeat", a.repeat, "launch N times more and report the median time")
       ->check(CLI::Range(0, 1000000))
       ->envname("KILN_REPEAT");

@@ -24,14 +24,35 @@ std::string json_text(const Outcome& o) {
   for (const driver::Timing& t : o.times) times += fmt::format("{}{}: {:.3f}", times.empty() ? "" : ", ", quote(t.step), t.milliseconds);
   return json_start(o) + fmt::format(", \"times\": {{{}}}}}\n", times);
 }
+const char* unit_of(const runtime::AccessCount& c) { return c.memory == "shared" ? "wavefronts" : "sectors"; }
+std::string counters_json(const Outcome& o) {
+  std::string all;
+  for (const runtime::AccessCount& c : o.counters)
+    all += fmt::format(
+        "{}{{\"kernel\": {}, \"place\": {}, \"line\": {}, \"buffer\": {}, \"memory\": {}, \"access\": {}, \"requests\": {}, \"{}\": {}, "
+        "\"ideal\": {}}}",
+        all.empty() ? "" : ", ", quote(c.kernel), quote(c.place), c.line, quote(c.buffer), quote(c.memory), quote(c.access), c.requests,
+        unit_of(c), c.taken, c.ideal);
+  return fmt::format(", \"counters\": [{}]", all);
+}
+std::string counters_text(const Outcome& o) {
+  std::string s = o.counters.empty() ? "" : fmt::format("counters of {}\n", printable(o.folder));
+  for (const runtime::AccessCount& c : o.counters) {
+    std::string place = c.place.empty() ? "" : printable(c.place) + " ",
+                buffer = c.buffer.empty() ? "" : " of '" + printable(c.buffer) + "'";
+    s += fmt::format("  {}[kernel line {}] {}{} in {} memory: {} requests, {} {}, ideal {}\n", place, c.line, c.access, buffer, c.memory,
+                     c.requests, c.taken, unit_of(c), c.ideal);
+  }
+  return s;
+}
 // Of a checked run: no times, so that the same seed gives the same bytes.
-std::string checked_json(const Outcome& o) {
+std::string checked_json(const Outcome& o, bool counters) {
   std::string findings;
   for (const runtime::Finding& f : o.findings)
     findings +=
         fmt::format("{}{{\"kind\": {}, \"kernel\": {}, \"place\": {}, \"line\": {}, \"message\": {}, \"count\": {}}}",
                     findings.empty() ? "" : ", ", quote(f.kind), quote(f.kernel), quote(f.place), f.line, quote(f.message), f.count);
-  return json_start(o) + fmt::format(", \"findings\": [{}]}}\n", findings);
+  return json_start(o) + fmt::format(", \"findings\": [{}]{}}}\n", findings, counters ? counters_json(o) : "");
 }
 std::string findings_text(const Outcome& o) {
   std::string s;
@@ -79,7 +100,7 @@ int run_cases(const CaseArgs& a, cases::RunOptions options, int jobs, const Show
     if (progress) fmt::print(stderr, "\r{} of {}\x1b[K", passed + failed + skipped, folders.size());
     std::string_view clear = progress ? "\r\x1b[K" : "";
     if (!a.json && o.state == Outcome::State::kFailed)
-      fmt::print("{}FAILED {}: {}\n{}", clear, printable(o.folder), printable(o.reason), findings_text(o));
+      fmt::print("{}FAILED {}: {}\n{}{}", clear, printable(o.folder), printable(o.reason), findings_text(o), counters_text(o));
     else if (!a.json && o.state == Outcome::State::kSkipped)
       fmt::print("{}skipped {}: {}\n", clear, printable(o.folder), printable(o.reason));
     else
@@ -99,12 +120,12 @@ std::string json_start(const Outcome& o) {
 
 int run(const RunArgs& a) {
   cases::RunOptions options;
-  if (a.check) options.check = cases::CheckOptions{a.seed, a.schedules};
+  if (a.check) options.check = cases::CheckOptions{a.seed, a.schedules, a.counters};
   int jobs = a.jobs > 0 ? a.jobs : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   if (a.repeat > 0) jobs = 1;  // timed launches do not share the machine
   return run_cases(a, options, jobs, [&](const Outcome& o, size_t cases) -> std::string {
-    if (a.json) return a.check ? checked_json(o) : json_text(o);
-    if (a.check) return "";
+    if (a.json) return a.check ? checked_json(o, a.counters) : json_text(o);
+    if (a.check) return counters_text(o);
     if (cases != 1) return "";
     return fmt::format("passed {} by codegen {}; ms: {}\n", printable(o.folder), o.codegen, times_text(o));
   });

@@ -44,12 +44,25 @@ struct Finding {
 // common. What they have in common is then where the fault lies; two that only meet where one ends and the other begins are two.
 void add_finding(std::vector<Finding>& all, Finding f);
 
+// What the accesses at one place of a kernel cost, over all its warps.
+struct AccessCount {
+  std::string kernel, place;  // as of findings
+  int line = 0;               // of the printed kernel; 0: not known
+  std::string buffer;         // empty: not known
+  std::string memory;         // "shared", "global"
+  std::string access;         // "read", "write", "atomic"
+  int64_t requests = 0;       // instructions of a warp
+  int64_t taken = 0;          // wavefronts of shared memory, sectors of global memory
+  int64_t ideal = 0;          // the fewest for the same bytes
+};
+
 // A device's checked mode: launches from `start` to `finish` are watched, one at a time and in an order that the seed decides. A fault that
 // ends a kernel early is a finding, no error of the launch.
 struct Checking {
   const char* target_key;  // key of targets whose codegens print for it
-  Status (*start)(int device, uint64_t seed);
+  Status (*start)(int device, uint64_t seed, bool counts);
   std::vector<Finding> (*finish)(int device);
+  std::vector<AccessCount> (*counts)(int device);  // of the launches since the last call that were to be counted
 };
 
 // One kind of device. Every function takes the number of a device; all of them are safe from any thread.

@@ -54,6 +54,31 @@ class RacyTranspose(unittest.TestCase):
         self.assertIn("tile", line)
         self.assertIn("SIM_WRITE", line)
 
+    def test_counters(self):
+        # A warp reads 32 floats of one line, 4 sectors, and stores them to 32 banks; it reads a column of the tile, of which all elements lie in
+        # one bank. 8 turns of 4 warps.
+        args = ("run", FIXED, "--device", "sim", "--check", "--counters", "--json")
+        keys = ("buffer", "memory", "access", "requests", "sectors", "wavefronts", "ideal")
+        self.assertEqual(
+            [tuple(c.get(k) for k in keys) for c in json.loads(kiln(*args))["counters"]],
+            [
+                ("A_1", "global", "read", 32, 32 * 4, None, 32 * 4),
+                ("tile", "shared", "write", 32, None, 32, 32),
+                ("tile", "shared", "read", 32, None, 32 * 32, 32),
+                ("B_1", "global", "write", 32, 32 * 4, None, 32 * 4),
+            ],
+        )
+        with open(os.path.join(ROOT, "docs/simulator.md"), encoding="utf-8") as f:
+            page = f.read()
+        self.assertIn("$ kiln " + " ".join(args[:-1]) + "\n" + without_lines(kiln(*args[:-1])), without_lines(page))
+
+    def test_counters_of_an_mma_gemm(self):
+        # Swizzled tiles: nothing of what ldmatrix and cp.async do in shared memory conflicts.
+        counters = json.loads(kiln("run", "tests/corpus/corpus/cuda_sm80/gemm_f16_f32", "--device", "sim", "--check", "--counters", "--json"))["counters"]
+        shared = [c for c in counters if c["memory"] == "shared"]
+        self.assertEqual(len(shared), 8)
+        self.assertEqual([c["wavefronts"] for c in shared], [c["ideal"] for c in shared])
+
     def test_a_seed_gives_the_same_bytes(self):
         first, second = (kiln("run", RACY, "--device", "sim", "--check", "--seed", "7", "--json", expect=1) for _ in range(2))
         self.assertEqual(first, second)

@@ -12,6 +12,11 @@ Checker::Checker(Launch launch, Findings& findings) : launch_(std::move(launch))
   for (const Memory& m : launch_.global) regions_.push_back({m, Shadow(m.base, m.bytes)});
 }
 
+Checker::~Checker() {
+  if (!launch_.counts) return;
+  for (runtime::AccessCount& c : counters_.take(launch_.kernel, launch_.sites)) launch_.counts->push_back(std::move(c));
+}
+
 Group& Checker::begin(std::vector<Group::Block> blocks) {
   std::vector<Shadow> shared;
   for (const Group::Block& b : blocks) {

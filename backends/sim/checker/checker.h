@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "backends/sim/checker/counters.h"
 #include "backends/sim/checker/findings.h"
 #include "backends/sim/checker/group.h"
 #include "backends/sim/runtime/launch.h"
@@ -26,11 +27,15 @@ class Checker {
  public:
   struct Launch {
     std::string kernel;
-    std::span<const Site> sites;  // by number; they live as long as the checker
-    std::vector<Memory> global;   // they do not overlap
-    int64_t threads = 1;          // of a block
+    std::span<const Site> sites;                          // by number; they live as long as the checker
+    std::vector<Memory> global;                           // they do not overlap
+    int64_t threads = 1;                                  // of a block
+    std::vector<runtime::AccessCount>* counts = nullptr;  // gets what its accesses cost; null: they are not counted
   };
   Checker(Launch launch, Findings& findings);
+  ~Checker();
+  Checker(const Checker&) = delete;
+  Checker& operator=(const Checker&) = delete;
 
   // The blocks of a cluster (or one block) begin and end. A group lives until it ends.
   Group& begin(std::vector<Group::Block> blocks);
@@ -39,6 +44,8 @@ class Checker {
   void grid_sync();
   // A fault that the runtime sees.
   void report(std::string_view kind, uint32_t site, const std::string& message);
+
+  Counters* counters() { return launch_.counts ? &counters_ : nullptr; }
 
   int warps_per_block() const { return warps_; }
   const Launch& launch() const { return launch_; }
@@ -66,6 +73,7 @@ class Checker {
   size_t last_ = 0;                    // region that was found last
   std::set<uint32_t> told_unwritten_;  // sites where the runtime itself met memory that nothing had written
   uint32_t next_group_ = 0;
+  Counters counters_;
   std::map<uint32_t, std::unique_ptr<Group>> groups_;
   std::vector<Shadow> spare_;                                             // of blocks that have ended, for those that get the same memory
   std::map<uint32_t, std::array<int64_t, 3>> first_block_;                // of groups that have ended

@@ -53,6 +53,7 @@ void* access(sim_warp* w, int lane, const void* base, int64_t index, int64_t ext
   if (!is_within(w, lane, index, extent, site)) return nowhere(kind);
   void* at = static_cast<std::byte*>(const_cast<void*>(base)) + index * bytes;
   Access a = kind == SIM_READ ? Access::kRead : kind == SIM_ATOMIC ? Access::kAtomic : Access::kWrite;
+  group_of(w).count(index_of(w), lane, at, static_cast<size_t>(bytes), a, number(site));
   return group_of(w).access(index_of(w), lane, at, static_cast<size_t>(bytes), a, number(site)) ? at : nowhere(kind);
 }
 
@@ -82,6 +83,7 @@ void atomic(sim_warp* w, int lane, int op, int dtype, void* target, const void* 
             : order == SIM_RELEASE ? Order::kRelease
                                    : Order::kBoth;
   Access a = op == SIM_LOAD ? Access::kAtomicRead : Access::kAtomic;
+  group_of(w).count(index_of(w), lane, target, bytes_of(dtype), a, number(site));
   if (group_of(w).atomic(index_of(w), lane, target, bytes_of(dtype), a, o, number(site)))
     return ops::atomic(w, lane, op, dtype, target, operand, compare, old, order, scope, site);
   if (old) std::memset(old, 0, bytes_of(dtype));
@@ -215,6 +217,8 @@ void mbarrier_wait_parity(sim_warp* w, sim_mask mask, void* barrier, int32_t par
 
 void cp_async(sim_warp* w, int lane, void* to, const void* from, int32_t bytes, int32_t valid, int32_t site) {
   Operation op = group_of(w).issue(index_of(w), lane, Engine::kCpAsync);
+  group_of(w).count(index_of(w), lane, from, static_cast<size_t>(std::max(valid, 0)), Access::kRead, number(site));
+  group_of(w).count(index_of(w), lane, to, static_cast<size_t>(bytes), Access::kWrite, number(site));
   bool is_there = group_of(w).access(op, from, static_cast<size_t>(std::max(valid, 0)), Access::kRead, number(site));
   is_there &= group_of(w).access(op, to, static_cast<size_t>(bytes), Access::kWrite, number(site));
   if (is_there) ops::cp_async(w, lane, to, from, bytes, valid, site);
@@ -358,8 +362,12 @@ void try_cancel(sim_warp* w, int lane, void* response, void* barrier, int32_t bl
 // Lanes that bring the address of a row of 16 bytes.
 bool access_rows(sim_warp* w, const void* form, const sim_lanes* rows, Access access, int32_t site) {
   bool is_there = true;
-  for (int l = 0; l < static_cast<const MatrixMove*>(form)->rows(); ++l)
+  Piece matrix[8];
+  for (int l = 0; l < static_cast<const MatrixMove*>(form)->rows(); ++l) {
     is_there &= group_of(w).access(index_of(w), l, rows->at[l], 16, access, number(site));
+    matrix[l % 8] = {l % 8, reinterpret_cast<uintptr_t>(rows->at[l]), 16};
+    if (l % 8 == 7) group_of(w).count(matrix, access, number(site));
+  }
   return is_there;
 }
 

@@ -253,6 +253,19 @@ bool Group::access(int index, int lane, const void* at, size_t bytes, Access acc
                 at, bytes, true);
 }
 
+void Group::count(int index, int lane, const void* at, size_t bytes, Access access, uint32_t site) {
+  Counters* counters = checker_.counters();
+  if (!counters) return;
+  bool is_shared;
+  if (!bytes || !find(static_cast<const std::byte*>(at), bytes, is_shared)) return;
+  uint64_t key = static_cast<uint64_t>(number_) << 32 | static_cast<uint32_t>(index);
+  counters->add(key, lane, at, bytes, is_shared, access, site, checker_.site(site).elements);
+}
+
+void Group::count(std::span<const Piece> request, Access access, uint32_t site) {
+  if (Counters* counters = checker_.counters()) counters->add(request, true, access, site);
+}
+
 bool Group::access(const Operation& op, const void* at, size_t bytes, Access access, uint32_t site) {
   if (op.agent == agent(op.warp, Engine::kBulkRead)) last_bulk_read_[{op.warp, op.lane}] = {op.epoch, site, at};
   return record(op.warp, op.lane, {number_, op.agent, static_cast<uint16_t>(site), op.epoch, op.lanes, access}, at, bytes, false);

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "backends/sim/checker/clock.h"
+#include "backends/sim/checker/counters.h"
 #include "backends/sim/checker/findings.h"
 #include "backends/sim/checker/shadow.h"
 #include "backends/sim/runtime/sim.h"
@@ -109,6 +110,10 @@ class Group {
   // Told before they reach the barrier: bytes of a copy, an arrival of arrive_after.
   void copied(const void* barrier, int64_t bytes);
   void arrived(const void* barrier);
+
+  // --- what accesses cost, where that is counted: one by a lane, or a whole request
+  void count(int warp, int lane, const void* at, size_t bytes, Access access, uint32_t site);
+  void count(std::span<const Piece> request, Access access, uint32_t site);
 
   // --- registers of wgmma (PTX ISA 9.0, 9.7.15.7): no access to them until their group is waited for, and a wgmma.fence between an access
   // and the next wgmma that works with them, except between those of one shape.

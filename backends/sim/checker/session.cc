@@ -14,7 +14,9 @@ struct State {
   std::mutex mutex;
   std::map<const std::byte*, size_t> memory;  // bytes of each allocation
   std::optional<uint64_t> seed;               // launches are checked
+  bool counts = false;                        // and their accesses are counted
   Findings findings;
+  std::vector<runtime::AccessCount> counted;
 };
 
 State& state() {
@@ -64,9 +66,9 @@ std::vector<Memory> memory_of(const KernelInfo& kernel, void* const* args) {
   return all;
 }
 
-Status start(int, uint64_t seed) {
+Status start(int, uint64_t seed, bool counts) {
   std::lock_guard lock(state().mutex);
-  state().seed = seed;
+  state().seed = seed, state().counts = counts;
   return Ok{};
 }
 
@@ -76,10 +78,15 @@ std::vector<Finding> finish(int) {
   return state().findings.take();
 }
 
+std::vector<runtime::AccessCount> counts(int) {
+  std::lock_guard lock(state().mutex);
+  return std::exchange(state().counted, {});
+}
+
 }  // namespace
 
 const runtime::Checking& checking() {
-  static const runtime::Checking hooks = {kTargetKey, start, finish};
+  static const runtime::Checking hooks = {kTargetKey, start, finish, counts};
   return hooks;
 }
 
@@ -103,7 +110,9 @@ Checked check_launch(const KernelInfo& kernel, std::span<const Site> sites, int6
   State& s = state();
   std::lock_guard lock(s.mutex);
   if (!s.seed) return {};
-  return {std::make_unique<Checker>(Checker::Launch{kernel.name, sites, memory_of(kernel, args), threads}, s.findings), *s.seed};
+  return {std::make_unique<Checker>(Checker::Launch{kernel.name, sites, memory_of(kernel, args), threads, s.counts ? &s.counted : nullptr},
+                                    s.findings),
+          *s.seed};
 }
 
 }  // namespace kiln::sim::checker

@@ -20,6 +20,7 @@ struct Site {
   int line = 0;        // of the printed kernel; 0: not known
   std::string buffer;  // whose elements it accesses; empty: none, or not known
   int stretch = 0;     // of the kernel's text between two statements that synchronise, by its number
+  int elements = 1;    // that are one access of the kernel, a vector
 };
 
 struct Kernel {
