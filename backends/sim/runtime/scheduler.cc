@@ -172,6 +172,8 @@ void Cluster::exited(Warp& w) {
   w.is_done = true;
   w.live = 0;
   complete_copies(w, [](const CpAsync&) { return true; });
+  // Products that no one waited for would write registers that are no more.
+  std::erase_if(agents_, [&](const Agent& a) { return a.queue == Agent::Queue::kWgmma && a.owner == &w; });
   Block& b = *w.block;
   --live_warps_;
   --b.live_warps;
