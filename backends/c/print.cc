@@ -52,7 +52,7 @@ class ModulePrinter {
   Result<Source> print() {
     for (const Function* f : module_.functions) {
       if (emit::has_imported_body(f)) continue;  // its text is in the imported source
-      functions_.push_back(lower(arena_, legalise::legalise(arena_, f, features())));
+      functions_.push_back(lower(arena_, legalise::legalise(arena_, legalise::bind_effects(arena_, f), features())));
     }
     name_functions();
     if (std::optional<Error> lost = lost_failure()) return *lost;

@@ -109,7 +109,8 @@ class ModulePrinter {
         continue;  // its text is in the imported source
       }
       auto vector_add = [&](const Buffer* b, int lanes, int64_t order) { return has_vector_add(arch_, b, lanes, order); };
-      const Function* packed = intrinsics::pack_elements(arena_, intrinsics::lower_fragments(arena_, intrinsics::own_registers(arena_, f)));
+      const Function* own = intrinsics::own_registers(arena_, legalise::bind_effects(arena_, f));
+      const Function* packed = intrinsics::pack_elements(arena_, intrinsics::lower_fragments(arena_, own));
       const Function* paired = pair_conversions(arena_, pair_operators(arena_, packed, arch_), arch_);
       const Function* prepared = intrinsics::prepare(arena_, paired, vector_add);
       const Function* plain = lower(arena_, legalise::legalise(arena_, prepared, features()));

@@ -95,7 +95,8 @@ class ModulePrinter {
 
  private:
   const Function* lowered(const Function* f) {
-    f = plain_control(arena_, intrinsics::lower_fragments(arena_, intrinsics::own_registers(arena_, f)));
+    f = intrinsics::own_registers(arena_, legalise::bind_effects(arena_, f));
+    f = plain_control(arena_, intrinsics::lower_fragments(arena_, f));
     f = intrinsics::prepare(arena_, f, [](const Buffer*, int, int64_t) { return false; });
     f = legalise::legalise(arena_, f, features());
     f = legalise::hoist_effects(arena_, f, features(), is_collective);

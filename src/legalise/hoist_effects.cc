@@ -1,4 +1,5 @@
 #include <map>
+#include <utility>
 
 #include "legalise/legalise.h"
 #include "legalise/rewrite.h"
@@ -230,7 +231,90 @@ class Hoister : public Rewriter {
   int parallel_ = 0;
 };
 
+bool is_test(const Call* c) { return c->op == Op::tirx_isnan || c->op == Op::tirx_isinf || c->op == Op::tirx_isfinite; }
+
+// A scalar call that evaluated twice would do its work twice. Of random numbers each lane of a vector wants its own.
+bool has_effect(const Call* c) {
+  if (is_test(c) || op_info(c->op).name.starts_with("tl.rng_")) return false;
+  return op_info(c->op).effect == Effect::kUpdate && c->dtype.lanes == 1 && !c->dtype.is_handle() && !c->dtype.is_void();
+}
+
+bool contains_effect(const Expr* e) {
+  bool found = false;
+  visit(e, [&](const Expr* x) {
+    auto* c = x->as<Call>();
+    found |= c && has_effect(c);
+  });
+  return found;
+}
+
+// Whether what evaluates the node may take an operand more than once, or not at all: once a lane, or in a test such as x != x.
+bool repeats_operands(const Expr* e) {
+  if (e->dtype.lanes > 1 || e->kind == ExprKind::kFloorDiv || e->kind == ExprKind::kFloorMod) return true;
+  auto* c = e->as<Call>();
+  return c && is_test(c);
+}
+
+bool repeats_effect(const Expr* e) {
+  if (repeats_operands(e)) return contains_effect(e);
+  bool found = false;
+  for_each_operand(e, [&](const Expr* operand) { found = found || repeats_effect(operand); });
+  return found;
+}
+
+// The same for a statement's own expressions, not those of the statements in it.
+bool repeats_effect(const Stmt* s) {
+  switch (s->kind) {
+    case StmtKind::kSeq: return false;
+    case StmtKind::kFor: {
+      auto* f = s->as<For>();
+      return contains_effect(f->min) || contains_effect(f->extent) || (f->step && contains_effect(f->step));
+    }
+    case StmtKind::kWhile: return repeats_effect(s->as<While>()->condition);
+    case StmtKind::kIf: return repeats_effect(s->as<If>()->condition);
+    case StmtKind::kAttr: return repeats_effect(s->as<Attr>()->value);
+    case StmtKind::kThreadExtent: return false;
+    case StmtKind::kStore: {
+      auto* st = s->as<Store>();
+      bool wide = st->value->dtype.lanes > 1;
+      bool found = (st->predicate && contains_effect(st->predicate)) || (wide ? contains_effect(st->value) : repeats_effect(st->value));
+      // A[i] = A[i] + x may be printed with one index.
+      for (const Expr* index : st->indices) found = found || contains_effect(index);
+      return found;
+    }
+    default: {
+      bool found = false;
+      visit(
+          s, [](const Stmt*) {}, [&](const Expr* e) { found = found || repeats_effect(e); });
+      return found;
+    }
+  }
+}
+
+class EffectBinder : public Hoister {
+ public:
+  EffectBinder(Arena& arena, const Features& features) : Hoister(arena, features, has_effect) {}
+
+  const Expr* expr(const Expr* e) override { return binds_ ? Hoister::expr(e) : e; }
+  const Stmt* stmt(const Stmt* s) override {
+    bool outer = std::exchange(binds_, repeats_effect(s));
+    const Stmt* n = binds_ ? Hoister::stmt(s) : stmt_children(s);
+    binds_ = outer;
+    return n;
+  }
+
+ private:
+  bool binds_ = false;
+};
+
 }  // namespace
+
+const Function* bind_effects(Arena& arena, const Function* f) {
+  Features as_is;
+  as_is.atomics = true;
+  EffectBinder pass(arena, as_is);
+  return rewrite_body(arena, f, pass);
+}
 
 const Function* hoist_effects(Arena& arena, const Function* f, const Features& features, bool (*is_statement)(const Call*)) {
   Hoister pass(arena, features, is_statement);

@@ -28,6 +28,11 @@ const ir::Function* vector_accesses(Arena& arena, const ir::Function* f, const F
 // kVectorized, a vector variable an array in scope "local".
 const ir::Function* split_vectors(Arena& arena, const ir::Function* f);
 
+// Calls that do more than give a value (updates, shuffles, external functions) become a Bind before the statement, where a later pass or
+// the printed text may evaluate them more than once: in bounds of loops, indices of stores, vectors, floor divisions and tests for NaN.
+// Comes before any pass that copies an expression; each backend calls it first.
+const ir::Function* bind_effects(Arena& arena, const ir::Function* f);
+
 // Let expressions, atomic updates (tl.atomic_*, tirx.atomic_add) and lazy expressions that contain one become statements before the
 // statement that uses them. Atomic updates become plain ones, inside an Attr "kiln.atomic" when they are in a parallel loop; where the
 // target has atomics they stay as they are.

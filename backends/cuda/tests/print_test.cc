@@ -105,6 +105,30 @@ TEST(CudaPrint, AHelpersNameIsNoWordOfAnothersComments) {
   }
 }
 
+// How often `text` names the atomic.
+int atomics(const std::string& text) {
+  int n = 0;
+  for (size_t at = text.find("atomicAdd("); at != text.npos; at = text.find("atomicAdd(", at + 1)) ++n;
+  return n;
+}
+
+TEST(CudaPrint, AnEffectIsEvaluatedAsOftenAsTheModuleSays) {
+  const std::string one = "T.call_extern(\"float32\", \"atomicAdd\", T.address_of(A_1[0]), T.float32(1))";
+  const std::string turns = "T.call_extern(\"int32\", \"atomicAdd\", T.address_of(A_1[0]), 1)";
+  std::string loop = printed("for i in T.serial(" + turns + ", 10):\n            A_1[i] = 0", "sm_80", "int32");
+  EXPECT_EQ(atomics(loop), 2) << loop;  // the start, and the extent of start and end
+  loop = printed("for i in T.serial(T.shfl_xor_sync(T.uint32(0xFFFFFFFF), tx, 1, 32)):\n            A_1[i] = 0", "sm_80", "int32");
+  EXPECT_THAT(loop, HasSubstr("int result = __shfl_xor_sync("));
+  EXPECT_THAT(loop, HasSubstr("i < result;"));
+  EXPECT_EQ(atomics(printed("A_1[tx] = T.floormod(" + one + ", T.float32(3))")), 1);
+  EXPECT_EQ(atomics(printed("if T.isnan(" + one + "):\n            A_1[tx] = 0.0")), 1);
+  EXPECT_EQ(atomics(printed("A_1[tx] = T.Cast(\"int32\", T.isnan(" + turns + "))", "sm_80", "int32")), 1);
+  EXPECT_EQ(atomics(printed("A_1[" + turns + "] = A_1[" + turns + "] + 1", "sm_80", "int32")), 2);
+  EXPECT_EQ(atomics(printed("A_1[0:4] = T.Broadcast(" + one + ", 4)")), 1);
+  EXPECT_EQ(atomics(printed("A_1[0:4] = A_1[T.Ramp(" + turns + ", 2, 4)]", "sm_80", "int32")), 1);
+  EXPECT_THAT(printed("A_1[tx] = " + one), HasSubstr("A[tx] = atomicAdd(A, 1.0f);"));  // where one evaluation is sure, nothing is bound
+}
+
 TEST(CudaPrint, LiteralsAreExact) {
   EXPECT_THAT(printed("A_1[tx] = T.float32(\"-inf\")"), HasSubstr("A[tx] = __int_as_float(0xFF800000);"));
   EXPECT_THAT(printed("A_1[tx] = T.float32(1e-40)"), HasSubstr("A[tx] = 1e-40f;"));
