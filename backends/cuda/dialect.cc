@@ -67,26 +67,20 @@ int64_t unroll_factor(const For& f) {
   return factor->kind == Value::Kind::kExpr && factor->expr->as<IntImm>() ? factor->expr->as<IntImm>()->value : 0;
 }
 
-int64_t copies_in(const Stmt* s);
-
-// Copies of the body of an unrolled loop, with the loops in it; 1: it is not unrolled.
-int64_t unrolled_copies(const For& f) {
+// Copies of its body that an unrolled loop makes by itself; 1: it is not unrolled.
+int64_t own_copies(const For& f) {
   int64_t copies = unroll_factor(f);
   auto* extent = f.extent->as<IntImm>();
   if (copies == 0 && (f.for_kind == ForKind::kUnrolled || f.for_kind == ForKind::kVectorized)) copies = extent ? extent->value : 1;
-  return copies <= 1 || copies > kMostUnrolled ? 1 : copies * copies_in(f.body);
+  return copies <= 1 || copies > kMostUnrolled ? 1 : copies;
 }
 
-// The most copies of a statement that unrolled loops in `s` make.
+// The most copies of a statement that unrolled loops in `s` make. One that would make too many stays a loop.
 int64_t copies_in(const Stmt* s) {
-  int64_t most = 1;
-  auto on_stmt = [&](const Stmt* inner) {
-    auto* f = inner->as<For>();
-    int64_t copies = f ? unrolled_copies(*f) : 1;
-    if (copies <= kMostUnrolled) most = std::max(most, copies);  // else the loop stays one, and those in it have been seen
-  };
-  visit(s, on_stmt, [](const Expr*) {});
-  return most;
+  auto* f = s->as<For>();
+  int64_t own = f ? own_copies(*f) : 1, most = 1;
+  for_each_stmt(s, [&](const Stmt* inner) { most = std::max(most, copies_in(inner)); });
+  return own * most <= kMostUnrolled ? own * most : most;
 }
 
 void before_loop(CFamily& p, const For& f) {
@@ -94,7 +88,7 @@ void before_loop(CFamily& p, const For& f) {
   bool asked = factor > 0 || f.for_kind == ForKind::kUnrolled || f.for_kind == ForKind::kVectorized;
   auto* extent = f.extent->as<IntImm>();
   bool long_loop = factor == 0 && extent && extent->value > kMostUnrolled;
-  if (!asked || long_loop || unrolled_copies(f) > kMostUnrolled) return;  // as often as the compiler finds right
+  if (!asked || long_loop || own_copies(f) * copies_in(f.body) > kMostUnrolled) return;  // as often as the compiler finds right
   p.out.line(factor > 0 ? "#pragma unroll " + std::to_string(factor) : "#pragma unroll");
 }
 

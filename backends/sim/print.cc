@@ -166,7 +166,7 @@ class ModulePrinter {
     const std::string name = p.names.declare(v);
     if (param.info.is_pointer && !param.info.dtype.is_void()) p.pointees[v] = param.info.dtype;
     if (map) return p.out.line("const void* const " + name + " = " + at + ";");
-    p.out.line(type + (param.info.is_pointer ? "" : "") + " const " + name + " = *(" + type + " const*)" + at + ";");
+    p.out.line(type + " const " + name + " = *(" + type + " const*)" + at + ";");
   }
 
   // Indices of the block, in the order in which the grid is walked.

@@ -73,57 +73,66 @@ void visit(const Expr* e, F&& f) {
   for_each_operand(e, [&](const Expr* child) { visit(child, f); });
 }
 
-template <class S, class E>
-void visit(const Stmt* s, S&& on_stmt, E&& on_expr) {
-  auto each = [&](const Stmt* child) { visit(child, on_stmt, on_expr); };
+// Calls `f` on the roots of the statement's own expressions, not on those of the statements in it.
+template <class F>
+void for_each_expr(const Stmt* s, F&& f) {
   auto expr = [&](const Expr* e) {
-    if (e) on_expr(e);
+    if (e) f(e);
   };
-  on_stmt(s);
   switch (s->kind) {
-    case StmtKind::kSeq:
-      for (const Stmt* child : s->as<Seq>()->stmts) each(child);
-      return;
     case StmtKind::kFor: {
-      auto* f = s->as<For>();
-      expr(f->min), expr(f->extent), expr(f->step), each(f->body);
+      auto* loop = s->as<For>();
+      expr(loop->min), expr(loop->extent), expr(loop->step);
       return;
     }
-    case StmtKind::kWhile:
-      expr(s->as<While>()->condition);
-      each(s->as<While>()->body);
-      return;
-    case StmtKind::kIf: {
-      auto* i = s->as<If>();
-      expr(i->condition), each(i->then_case);
-      if (i->else_case) each(i->else_case);
-      return;
-    }
-    case StmtKind::kBind: expr(s->as<Bind>()->value); return;
+    case StmtKind::kWhile: return expr(s->as<While>()->condition);
+    case StmtKind::kIf: return expr(s->as<If>()->condition);
+    case StmtKind::kBind: return expr(s->as<Bind>()->value);
     case StmtKind::kAllocBuffer:
       for (const Expr* e : s->as<AllocBuffer>()->buffer->shape) expr(e);
       return;
-    case StmtKind::kDeclBuffer: return;  // its shape is a claim, not code
     case StmtKind::kStore: {
       auto* st = s->as<Store>();
       for (const Expr* e : st->indices) expr(e);
       expr(st->value), expr(st->predicate);
       return;
     }
-    case StmtKind::kEvaluate: expr(s->as<Evaluate>()->value); return;
-    case StmtKind::kAttr:
-      expr(s->as<Attr>()->value);
-      each(s->as<Attr>()->body);
-      return;
-    case StmtKind::kThreadExtent:
-      expr(s->as<ThreadExtent>()->extent);
-      each(s->as<ThreadExtent>()->body);
-      return;
-    case StmtKind::kAssert: expr(s->as<Assert>()->condition); return;
-    case StmtKind::kReturn: expr(s->as<Return>()->value); return;
+    case StmtKind::kEvaluate: return expr(s->as<Evaluate>()->value);
+    case StmtKind::kAttr: return expr(s->as<Attr>()->value);
+    case StmtKind::kThreadExtent: return expr(s->as<ThreadExtent>()->extent);
+    case StmtKind::kAssert: return expr(s->as<Assert>()->condition);
+    case StmtKind::kReturn: return expr(s->as<Return>()->value);
+    case StmtKind::kSeq:
+    case StmtKind::kDeclBuffer:  // its shape is a claim, not code
     case StmtKind::kBreak:
     case StmtKind::kContinue: return;
   }
+}
+
+// Calls `f` on the statements directly in `s`, in order.
+template <class F>
+void for_each_stmt(const Stmt* s, F&& f) {
+  switch (s->kind) {
+    case StmtKind::kSeq:
+      for (const Stmt* child : s->as<Seq>()->stmts) f(child);
+      return;
+    case StmtKind::kFor: return f(s->as<For>()->body);
+    case StmtKind::kWhile: return f(s->as<While>()->body);
+    case StmtKind::kIf:
+      f(s->as<If>()->then_case);
+      if (s->as<If>()->else_case) f(s->as<If>()->else_case);
+      return;
+    case StmtKind::kAttr: return f(s->as<Attr>()->body);
+    case StmtKind::kThreadExtent: return f(s->as<ThreadExtent>()->body);
+    default: return;
+  }
+}
+
+template <class S, class E>
+void visit(const Stmt* s, S&& on_stmt, E&& on_expr) {
+  on_stmt(s);
+  for_each_expr(s, on_expr);
+  for_each_stmt(s, [&](const Stmt* child) { visit(child, on_stmt, on_expr); });
 }
 
 }  // namespace kiln::ir

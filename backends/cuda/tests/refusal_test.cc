@@ -149,6 +149,14 @@ TEST(CudaPrint, OfLoopsInOneAnotherTheInnerAreUnrolled) {
   std::string beside = result(
       {"for i in T.unroll(64):", "    for j in T.unroll(16):", "        O_1[j] = i", "    for j in T.unroll(16):", "        O_1[j] = j"});
   EXPECT_THAT(beside, HasSubstr("#pragma unroll\n  for (int i"));
+  std::vector<std::string> lines;
+  for (size_t depth = 0; depth < 60; ++depth)
+    lines.push_back(std::string(4 * depth, ' ') + "for i" + std::to_string(depth) + " in T.unroll(2):");
+  lines.push_back(std::string(4 * lines.size(), ' ') + "O_1[i0] = i1");
+  std::string deep = result(lines);  // 1024 copies: the innermost ten
+  size_t unrolled = 0;
+  for (size_t at = deep.find("#pragma unroll"); at != deep.npos; at = deep.find("#pragma unroll", at + 1)) ++unrolled;
+  EXPECT_EQ(unrolled, 10u) << deep;
 }
 
 TEST(CudaRefuses, NamesInErrorsStayOnTheirLine) {
